@@ -1,0 +1,2 @@
+// Package netguard says which addresses may be dialled.
+package netguard

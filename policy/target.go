@@ -1,0 +1,225 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// Origin is a scheme, host and port: what a robots.txt belongs to (RFC 9309
+// 2.3, RFC 6454). It is comparable; two spellings of the same origin are equal
+// once parsed. The zero value names nothing.
+type Origin struct {
+	Scheme string // "http" or "https"
+	Host   string // lower case, no trailing dot; an IPv6 literal has no brackets
+	Port   uint16
+}
+
+// DefaultPort returns 80 for http, 443 for https and 0 for anything else.
+func DefaultPort(scheme string) uint16 {
+	switch scheme {
+	case "http":
+		return 80
+	case "https":
+		return 443
+	}
+	return 0
+}
+
+// Authority returns host and port as a Host field carries them: brackets
+// around an IPv6 literal, no port where it is the scheme's own.
+func (o Origin) Authority() string {
+	host := o.Host
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if o.Port == DefaultPort(o.Scheme) {
+		return host
+	}
+	return host + ":" + strconv.Itoa(int(o.Port))
+}
+
+// Address returns host:port, for dialling.
+func (o Origin) Address() string {
+	host := o.Host
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return host + ":" + strconv.Itoa(int(o.Port))
+}
+
+// String returns the origin's serialisation, such as "https://h.example:8443".
+func (o Origin) String() string { return o.Scheme + "://" + o.Authority() }
+
+// RobotsURL returns where the origin's robots.txt lies (RFC 9309 2.3).
+func (o Origin) RobotsURL() string { return o.String() + "/robots.txt" }
+
+// Target is what a request asks for. The zero value names nothing and is
+// disallowed by every rule that names a path.
+type Target struct {
+	Origin Origin
+	Path   string // path and query, octets as sent; starts with "/"
+}
+
+// String returns the absolute URL.
+func (t Target) String() string { return t.Origin.String() + t.Path }
+
+// ParseTarget reads an absolute http or https URL. Scheme and host are brought
+// into canonical form, the path and query stay as they are, a fragment is
+// dropped, and an empty path becomes "/". Userinfo, a host that is neither a
+// name in ASCII nor an IP literal, white space and control characters are
+// errors, whose text says what is wrong and can be shown to whoever sent it.
+func ParseTarget(url string) (Target, error) {
+	scheme, rest, ok := strings.Cut(url, "://")
+	if !ok {
+		return Target{}, errors.New("not an absolute URL: it must start with http:// or https://")
+	}
+	for i := range len(url) {
+		if url[i] <= ' ' || url[i] == 0x7f {
+			return Target{}, fmt.Errorf("octet 0x%02x in a URL: percent-encode it as %%%02X", url[i], url[i])
+		}
+	}
+	authority, path := rest, ""
+	if i := strings.IndexAny(rest, "/?#\\"); i >= 0 {
+		authority, path = rest[:i], rest[i:]
+	}
+	origin, err := ParseOrigin(scheme, authority)
+	if err != nil {
+		return Target{}, err
+	}
+	path, _, _ = strings.Cut(path, "#")
+	if strings.HasPrefix(path, `\`) {
+		return Target{}, errors.New(`"\" after the host: a path starts with "/"`)
+	}
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	return Target{Origin: origin, Path: path}, nil
+}
+
+// ParseOrigin joins a scheme and an authority (host, or host:port, as in a Host
+// field or a CONNECT target) into an Origin. Without a port the scheme's own is
+// taken. The errors are fit to be shown.
+func ParseOrigin(scheme, authority string) (Origin, error) {
+	o := Origin{Scheme: strings.ToLower(scheme)}
+	if o.Port = DefaultPort(o.Scheme); o.Port == 0 {
+		return Origin{}, fmt.Errorf("scheme %q: want http or https", scheme)
+	}
+	if strings.Contains(authority, "@") {
+		return Origin{}, errors.New("user information in the authority: send an Authorization field instead")
+	}
+	host, port, err := splitPort(authority)
+	if err != nil {
+		return Origin{}, err
+	}
+	if port != "" {
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || n == 0 || port[0] == '+' {
+			return Origin{}, fmt.Errorf("port %q: want 1 to 65535", port)
+		}
+		o.Port = uint16(n)
+	}
+	if o.Host, err = canonicalHost(host); err != nil {
+		return Origin{}, err
+	}
+	return o, nil
+}
+
+// splitPort parts host and port and keeps the brackets of an IPv6 literal, so
+// that canonicalHost can tell "[h.example]" from "h.example".
+func splitPort(authority string) (host, port string, err error) {
+	if strings.HasPrefix(authority, "[") {
+		end := strings.IndexByte(authority, ']')
+		if end < 0 {
+			return "", "", fmt.Errorf("authority %q: missing ]", authority)
+		}
+		host, rest := authority[:end+1], authority[end+1:]
+		if rest == "" {
+			return host, "", nil
+		}
+		if rest[0] != ':' {
+			return "", "", fmt.Errorf("authority %q: want a port after ]", authority)
+		}
+		return host, rest[1:], nil
+	}
+	host, port, _ = strings.Cut(authority, ":")
+	if strings.Contains(port, ":") {
+		return "", "", fmt.Errorf("authority %q: an IPv6 address needs brackets", authority)
+	}
+	return host, port, nil
+}
+
+func canonicalHost(host string) (string, error) {
+	if inner, ok := strings.CutPrefix(host, "["); ok {
+		addr, err := netip.ParseAddr(strings.TrimSuffix(inner, "]"))
+		if err != nil || !addr.Is6() {
+			return "", fmt.Errorf("host %q: only an IPv6 address stands in brackets", host)
+		}
+		if addr.Zone() != "" {
+			return "", fmt.Errorf("host %q: a zone has no meaning to other machines", host)
+		}
+		return addr.String(), nil
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if host == "" {
+		return "", errors.New("empty host")
+	}
+	if len(host) > 253 {
+		return "", errors.New("host longer than 253 octets")
+	}
+	labels := strings.Split(host, ".")
+	for _, label := range labels {
+		if err := checkLabel(label); err != nil {
+			return "", fmt.Errorf("host %q: %w", host, err)
+		}
+	}
+	if numeric(labels[len(labels)-1]) {
+		if _, err := netip.ParseAddr(host); err != nil {
+			return "", fmt.Errorf("host %q: an IPv4 address is four decimal numbers without leading zeros", host)
+		}
+	}
+	return host, nil
+}
+
+func checkLabel(label string) error {
+	if label == "" {
+		return errors.New("empty label")
+	}
+	if len(label) > 63 {
+		return errors.New("label longer than 63 octets")
+	}
+	for i := range len(label) {
+		c := label[i]
+		switch {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '-', c == '_':
+		case c >= 0x80:
+			return errors.New("write an internationalised name in its ASCII form (xn--…)")
+		default:
+			return fmt.Errorf("character %q in a name", c)
+		}
+	}
+	return nil
+}
+
+// numeric reports whether a name that ends in label is read as an IPv4 address
+// by browsers and resolvers: 2130706433, 0x7f000001 and 127.1 are 127.0.0.1 to
+// some, so none of them may pass as a name.
+func numeric(label string) bool {
+	if hex, ok := strings.CutPrefix(label, "0x"); ok {
+		label = hex
+		for i := range len(label) {
+			if c := label[i]; ('a' > c || c > 'f') && ('0' > c || c > '9') {
+				return false
+			}
+		}
+		return true
+	}
+	for i := range len(label) {
+		if c := label[i]; c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
+}
