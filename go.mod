@@ -1,9 +1,13 @@
 module heed
 
-go 1.26
+go 1.26.0
 
 require (
-	github.com/elazarl/goproxy v1.9.4 // indirect
+	github.com/elazarl/goproxy v1.9.4
+	golang.org/x/net v0.62.0
+)
+
+require (
 	github.com/fsnotify/fsnotify v1.9.0 // indirect
 	github.com/go-viper/mapstructure/v2 v2.4.0 // indirect
 	github.com/gofrs/flock v0.13.2 // indirect
@@ -23,7 +27,6 @@ require (
 	github.com/subosito/gotenv v1.6.0 // indirect
 	go.uber.org/goleak v1.3.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.6 // indirect
-	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/sync v0.25.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect

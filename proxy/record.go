@@ -43,4 +43,5 @@ type Record struct {
 	Duration time.Duration // from the first octet of the request to the end of the exchange
 	Decided  time.Duration // the part of it spent on reaching the verdict, robots.txt included
 	Err      string        // what went wrong, for people; "" when nothing did
+	ErrKind  string        // Proxy-Status error type of an upstream failure (RFC 9209 2.3); "" when there was none
 }

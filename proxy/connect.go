@@ -1,0 +1,146 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/elazarl/goproxy"
+
+	"heed/policy"
+)
+
+// TunnelPolicy says what becomes of a CONNECT that is not intercepted. The zero
+// value denies.
+type TunnelPolicy uint8
+
+// The tunnel policies.
+const (
+	TunnelDeny         TunnelPolicy = iota // never opened
+	TunnelUnrestricted                     // opened where nothing is disallowed to the agent
+	TunnelAllow                            // opened unread, and recorded as unchecked
+)
+
+// plan is what a CONNECT has been found to be before it is answered.
+type plan struct {
+	origin policy.Origin // with the scheme https; the first octets may tell otherwise
+	tunnel net.Conn      // the connection to the origin; nil when the CONNECT is intercepted
+}
+
+type planKey struct{}
+
+// connect deals with a CONNECT: what must be refused is answered here, the rest
+// goes through goproxy's hook to hijacked.
+func (x *exchange) connect(r *http.Request) {
+	x.rec.URL = r.RequestURI
+	origin, err := connectAuthority(r, x.link)
+	if err != nil {
+		x.badRequest(policy.ReasonBadRequest, err)
+		return
+	}
+	x.target = policy.Target{Origin: origin}
+	pl := plan{origin: origin}
+	if !x.p.intercepts(origin) {
+		if !x.permitTunnel(r) {
+			return
+		}
+		if pl.tunnel, err = x.p.dial(r.Context(), "tcp", origin.Address()); err != nil {
+			x.deliver(x.failed(r, err))
+			return
+		}
+		defer pl.tunnel.Close()
+	}
+	x.p.goproxy.ServeHTTP(&x.w, r.WithContext(context.WithValue(r.Context(), planKey{}, pl)))
+}
+
+// onConnect is goproxy's CONNECT hook.
+func (p *Proxy) onConnect(host string, _ *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) {
+	return &goproxy.ConnectAction{Action: goproxy.ConnectHijack, Hijack: p.hijacked}, host
+}
+
+// hijacked owns the client's connection from here on. It returns when the
+// tunnel has ended, or when the inner server has taken the connection over.
+func (p *Proxy) hijacked(r *http.Request, conn net.Conn, _ *goproxy.ProxyCtx) {
+	x := exchangeOf(r)
+	pl, ok := r.Context().Value(planKey{}).(plan)
+	client, isClient := conn.(*clientConn)
+	if !ok || !isClient {
+		_ = conn.Close()
+		return
+	}
+	client.origin, client.addr = pl.origin, x.rec.Client
+	if !p.opening.add(client) {
+		_ = client.Close()
+		x.silent = true
+		return
+	}
+	defer p.opening.remove(client)
+	x.w.status = http.StatusOK
+	if _, err := client.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n")); err != nil {
+		_ = client.Close()
+		x.clientGoneQuietly(err)
+		return
+	}
+	if pl.tunnel != nil {
+		x.tunnel(client, pl.tunnel)
+		return
+	}
+	x.intercept(client)
+}
+
+// connectAuthority reads the target of a CONNECT (RFC 9110 9.3.6): host and port,
+// both mandatory.
+func connectAuthority(r *http.Request, l *link) (policy.Origin, error) {
+	authority := r.RequestURI
+	if l.intercepted() {
+		return policy.Origin{}, errors.New("CONNECT inside a tunnel")
+	}
+	if strings.Contains(authority, "/") {
+		return policy.Origin{}, errors.New("the target of CONNECT is host:port, without scheme and path")
+	}
+	if !hasPort(authority) || strings.HasSuffix(authority, ":") {
+		return policy.Origin{}, errors.New("the target of CONNECT is host:port, and the port is missing")
+	}
+	ascii, err := asciiHost(authority)
+	if err != nil {
+		return policy.Origin{}, err
+	}
+	return policy.ParseOrigin("https", ascii)
+}
+
+// intercepts reports whether a CONNECT to o is decrypted.
+func (p *Proxy) intercepts(o policy.Origin) bool { return p.leaf != nil && !p.tunnelHosts.Has(o) }
+
+// permitTunnel decides on a tunnel and answers the CONNECT when it is refused.
+func (x *exchange) permitTunnel(r *http.Request) bool {
+	var err error
+	switch d := &x.rec.Decision; x.p.tunnelPolicy {
+	case TunnelAllow:
+		*d = policy.Decision{Verdict: policy.Allow, Reason: policy.ReasonUnchecked, Agent: x.p.agent()}
+	case TunnelUnrestricted:
+		*d, x.rec.Access, err = x.p.decider.DecideTunnel(r.Context(), tunnelOrigin(x.target.Origin))
+	default:
+		*d = policy.Decision{Reason: policy.ReasonRestrictedTunnel, Agent: x.p.agent()}
+	}
+	x.decided()
+	if err != nil {
+		x.clientGone(err)
+		return false
+	}
+	if x.rec.Decision.Allowed() || x.p.monitor {
+		return true
+	}
+	x.refuse(x.disallowed())
+	return false
+}
+
+// tunnelOrigin guesses the origin behind a tunnel from its port: what is said
+// in the open on port 80 is judged request by request anyway.
+func tunnelOrigin(o policy.Origin) policy.Origin {
+	if o.Port == policy.DefaultPort("http") {
+		o.Scheme = "http"
+	}
+	return o
+}

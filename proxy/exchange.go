@@ -1,0 +1,185 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"heed/policy"
+)
+
+// exchange is one request while it is being dealt with. It belongs to the
+// goroutine of ServeHTTP; what other goroutines touch is atomic.
+type exchange struct {
+	p      *Proxy
+	req    *http.Request // as it came, its header and URL apart
+	rec    Record
+	w      responseWriter
+	link   *link
+	target policy.Target
+	upload *upload // nil when the request has no body
+
+	carried bool // sent on to the origin
+	silent  bool // nothing to record: a CONNECT whose content is recorded instead
+	broken  bool // the answer is incomplete, and the client must see that
+	opened  bool // the open record of a WebSocket has been written
+}
+
+type exchangeKey struct{}
+
+// exchangeOf returns the exchange that ServeHTTP put into the context.
+func exchangeOf(r *http.Request) *exchange {
+	x, _ := r.Context().Value(exchangeKey{}).(*exchange)
+	return x
+}
+
+// begin starts the exchange of r and returns r with it in its context.
+func (p *Proxy) begin(w http.ResponseWriter, r *http.Request) (*exchange, *http.Request) {
+	p.active.Add(1)
+	x := &exchange{p: p, req: r, link: linkOf(r.Context())}
+	x.rec = Record{
+		Time:        time.Now(),
+		ID:          p.ids.next(),
+		Event:       EventExchange,
+		Client:      clientAddr(x.link, r),
+		Method:      r.Method,
+		Enforced:    !p.monitor,
+		Intercepted: x.link.intercepted(),
+	}
+	x.w = responseWriter{ResponseWriter: w, x: x}
+	if x.link != nil && x.link.http != nil {
+		x.link.http.serving.Store(true)
+	}
+	x.upload = watchUpload(r)
+	if x.upload != nil && r.ProtoMajor == 1 {
+		// Without it net/http discards the rest of an upload as soon as the
+		// answer begins.
+		_ = http.NewResponseController(w).EnableFullDuplex()
+	}
+	return x, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+}
+
+// end closes the exchange, whatever happened: it writes the record and breaks
+// the connection where the client must not take the answer for complete. It is
+// deferred by ServeHTTP.
+func (x *exchange) end() {
+	if fault := recover(); fault != nil {
+		x.panicked(fault)
+	}
+	if x.upload != nil {
+		x.settle()
+		x.rec.RequestBytes = x.upload.read.Load()
+	}
+	x.w.closeHijacked()
+	if x.broken && !x.w.hijacked {
+		x.w.flush() // what came so far is the client's
+	}
+	x.rec.Status, x.rec.ResponseBytes = x.w.status, x.w.written.Load()
+	if x.opened {
+		x.rec.Event = EventClose
+		x.rec.RequestBytes += x.w.received.Load()
+	}
+	x.rec.Duration = time.Since(x.rec.Time)
+	if !x.silent {
+		x.p.onRecord(&x.rec)
+	}
+	x.p.active.Add(-1)
+	if x.broken {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// open writes the first of the two records of an exchange that became a tunnel
+// or a WebSocket. status is what the client was answered.
+func (x *exchange) open(status int) {
+	x.opened = true
+	first := x.rec
+	first.Event, first.Status, first.Duration = EventOpen, status, time.Since(x.rec.Time)
+	x.p.onRecord(&first)
+}
+
+// panicked turns a panic into a 500, or into a broken answer when one is under
+// way. http.ErrAbortHandler is net/http's word for the latter.
+func (x *exchange) panicked(fault any) {
+	x.broken = x.w.status != 0
+	if err, ok := fault.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		x.broken = true
+		return
+	}
+	x.p.log.Error("panic while serving", "id", x.rec.ID, "panic", fault, "stack", string(debug.Stack()))
+	x.fail(policy.ReasonInternal, fmt.Errorf("panic: %v", fault))
+	if !x.broken {
+		x.refuse(refusal{status: http.StatusInternalServerError, token: "proxy_internal_error",
+			title: "Internal error", detail: "heed made a mistake; its log says more under the id " + x.rec.ID})
+	}
+}
+
+// fail makes the record one of an error. What robots.txt said is kept.
+func (x *exchange) fail(reason policy.Reason, err error) {
+	x.rec.Decision.Verdict, x.rec.Decision.Reason = policy.Error, reason
+	if err != nil {
+		x.rec.Err = err.Error()
+	}
+}
+
+// deliver writes res where goproxy is not there to do it.
+func (x *exchange) deliver(res *http.Response) {
+	defer res.Body.Close()
+	for name, values := range res.Header {
+		x.w.Header()[name] = values
+	}
+	x.w.WriteHeader(res.StatusCode)
+	_, _ = io.Copy(&x.w, res.Body)
+}
+
+// settle gives an upload that outlives its answer the time in which
+// http.Transport goes on sending it, and then ends it: nothing may read the
+// body once the handler has returned.
+func (x *exchange) settle() {
+	if !x.upload.ended() && x.w.status != 0 && !x.broken && x.carried {
+		x.w.flush()
+		select {
+		case <-x.upload.done:
+		case <-time.After(uploadGrace):
+		}
+	}
+	_ = x.upload.Close()
+}
+
+// uploadGrace is a little more than the 50 ms that http.Transport waits for the
+// end of an upload after the answer's; then it closes the connection.
+const uploadGrace = 60 * time.Millisecond
+
+// ids makes record identifiers: a prefix drawn at each start and a counter.
+type ids struct {
+	prefix string
+	n      atomic.Uint64
+}
+
+func (i *ids) next() string {
+	var buf [32]byte
+	b := append(append(buf[:0], i.prefix...), '-')
+	return string(strconv.AppendUint(b, i.n.Add(1), 36))
+}
+
+// clientAddr returns the peer's address; the zero value when it has none.
+func clientAddr(l *link, r *http.Request) netip.AddrPort {
+	if l != nil && l.addr.IsValid() {
+		return l.addr
+	}
+	addr, _ := netip.ParseAddrPort(r.RemoteAddr)
+	return addr
+}
+
+// clientGoneQuietly is clientGone where there is no answer to be broken.
+func (x *exchange) clientGoneQuietly(err error) {
+	x.clientGone(err)
+	x.broken = false
+}

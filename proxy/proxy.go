@@ -1,0 +1,217 @@
+package proxy
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/elazarl/goproxy"
+
+	"heed/policy"
+)
+
+// Rewrite says when the User-Agent of carried requests is replaced. The zero
+// value never does.
+type Rewrite uint8
+
+// The values of agent.rewrite.
+const (
+	RewriteNever Rewrite = iota
+	RewriteMissing
+	RewriteAlways
+)
+
+// Options make a Proxy. The zero value of every choice refuses or limits; the
+// fields marked required must be set.
+type Options struct {
+	Decider   Decider           // required
+	Transport http.RoundTripper // required: how requests are carried
+	// Dial opens tunnels; required. Like Transport it must refuse the addresses
+	// that may not be dialled, with a *netguard.DeniedError.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+	Monitor bool // decide and record, but do not refuse what robots.txt disallows
+	// Leaf returns a certificate for the names, the first of which is the
+	// tunnel's host. Nil: nothing is intercepted, every CONNECT is a tunnel.
+	Leaf         func(names ...string) (*tls.Certificate, error)
+	HTTP2        bool  // offer HTTP/2 to clients inside interception
+	TunnelHosts  Hosts // never intercepted
+	TunnelPolicy TunnelPolicy
+
+	UserAgent         string // what Rewrite puts
+	Rewrite           Rewrite
+	UnreachableStatus int // of a refusal for an unreachable robots.txt; 0: 403
+
+	HeaderBytes   int           // bound of a request's header section; 0: net/http's 1 MiB
+	HeaderTimeout time.Duration // for a header section or a TLS handshake; 0: none
+	IdleTimeout   time.Duration // of a connection between requests; 0: HeaderTimeout
+
+	// OnRecord is called once for every finished exchange, from many goroutines.
+	// Nil: nobody is told.
+	OnRecord func(*Record)
+	Log      *slog.Logger // diagnostics; nil: none
+}
+
+// Proxy is a forward proxy that obeys robots.txt. Make it with New; it is safe
+// for concurrent use. Serve and Shutdown may each be called once.
+type Proxy struct {
+	decider      Decider
+	transport    http.RoundTripper
+	dial         func(ctx context.Context, network, address string) (net.Conn, error)
+	monitor      bool
+	leaf         func(names ...string) (*tls.Certificate, error)
+	http2        bool
+	tunnelHosts  Hosts
+	tunnelPolicy TunnelPolicy
+	userAgent    string
+	rewrite      Rewrite
+	unreachable  int
+	headerBytes  int
+
+	headerTimeout time.Duration
+	onRecord      func(*Record)
+	log           *slog.Logger
+
+	goproxy     *goproxy.ProxyHttpServer
+	tlsConfig   *tls.Config
+	outer       *http.Server
+	innerServer *http.Server
+	inner       *pipeListener
+	innerDone   chan struct{}
+
+	opening connSet // CONNECTs that are answered but not yet served
+	tunnels connSet
+	active  atomic.Int64 // exchanges under way
+	open    atomic.Int64 // client connections
+	ids     ids
+}
+
+// New returns a Proxy. The error says which required option is missing.
+func New(o Options) (*Proxy, error) {
+	if o.Decider.Source == nil || o.Transport == nil || o.Dial == nil {
+		return nil, errors.New("proxy: Decider.Source, Transport and Dial are required")
+	}
+	p := &Proxy{
+		decider: o.Decider, transport: o.Transport, dial: o.Dial, monitor: o.Monitor,
+		leaf: o.Leaf, http2: o.HTTP2, tunnelHosts: o.TunnelHosts, tunnelPolicy: o.TunnelPolicy,
+		userAgent: o.UserAgent, rewrite: o.Rewrite, unreachable: o.UnreachableStatus,
+		headerBytes: o.HeaderBytes, headerTimeout: o.HeaderTimeout,
+		onRecord: o.OnRecord, log: o.Log,
+		inner: newPipeListener(), innerDone: make(chan struct{}),
+	}
+	if p.onRecord == nil {
+		p.onRecord = func(*Record) {}
+	}
+	if p.log == nil {
+		p.log = slog.New(slog.DiscardHandler)
+	}
+	if p.headerBytes == 0 {
+		p.headerBytes = http.DefaultMaxHeaderBytes
+	}
+	var random [4]byte
+	_, _ = rand.Read(random[:]) // never fails
+	p.ids.prefix = hex.EncodeToString(random[:])
+	p.tlsConfig = p.newTLSConfig()
+	p.goproxy = p.newGoproxy()
+	p.outer = p.newServer(p, o.IdleTimeout)
+	p.outer.Protocols.SetHTTP1(true) // a CONNECT cannot be hijacked out of HTTP/2
+	p.innerServer = p.newServer(http.HandlerFunc(p.serveIntercepted), o.IdleTimeout)
+	p.innerServer.Protocols.SetHTTP1(true)
+	p.innerServer.Protocols.SetHTTP2(p.http2)
+	p.innerServer.TLSConfig = p.tlsConfig
+	return p, nil
+}
+
+func (p *Proxy) newServer(h http.Handler, idle time.Duration) *http.Server {
+	return &http.Server{
+		Handler:                      h,
+		ReadHeaderTimeout:            p.headerTimeout,
+		IdleTimeout:                  idle,
+		MaxHeaderBytes:               p.headerBytes,
+		ConnContext:                  connContext,
+		ConnState:                    p.connState,
+		ErrorLog:                     slog.NewLogLogger(p.log.Handler(), slog.LevelDebug),
+		Protocols:                    new(http.Protocols),
+		DisableGeneralOptionsHandler: true,
+	}
+}
+
+// newGoproxy wires the interceptor. goproxy's own interception, its CA, its
+// transport and its view of the environment are not used.
+func (p *Proxy) newGoproxy() *goproxy.ProxyHttpServer {
+	g := goproxy.NewProxyHttpServer()
+	g.Logger = goproxyLog{p.log}
+	g.KeepAcceptEncoding = true
+	g.Tr = &http.Transport{DialContext: p.dial}
+	g.ConnectDial = nil
+	g.NonproxyHandler = http.HandlerFunc(p.direct)
+	g.OnRequest().DoFunc(p.onRequest)
+	g.OnRequest().HandleConnectFunc(p.onConnect)
+	return g
+}
+
+// goproxyLog takes goproxy's remarks as diagnostics.
+type goproxyLog struct{ log *slog.Logger }
+
+func (l goproxyLog) Printf(format string, v ...any) {
+	l.log.Debug("goproxy", "message", fmt.Sprintf(format, v...))
+}
+
+// ServeHTTP serves one request, plain or out of a decrypted tunnel.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x, r := p.begin(w, r)
+	defer x.end()
+	if r.Method == http.MethodConnect {
+		x.connect(r)
+		return
+	}
+	p.goproxy.ServeHTTP(&x.w, r)
+}
+
+// onRequest is the interceptor, goproxy's request handler: the canonical target,
+// the decision, and then either nothing (the request is carried) or a refusal.
+func (p *Proxy) onRequest(r *http.Request, ctx *goproxy.ProxyCtx) (*http.Request, *http.Response) {
+	x := exchangeOf(r)
+	var client *clientConn
+	if x.link != nil {
+		client = x.link.client
+	}
+	target, reason, err := targetOf(r, client)
+	if err != nil {
+		x.rec.URL = withoutUserinfo(r.RequestURI)
+		if client != nil && strings.HasPrefix(x.rec.URL, "/") {
+			x.rec.URL = client.origin.String() + x.rec.URL
+		}
+		return r, x.bad(r, reason, err)
+	}
+	x.target, x.rec.URL = target, target.String()
+	if res := x.decide(r); res != nil {
+		return r, res
+	}
+	x.outgoing(r)
+	ctx.RoundTripper = goproxy.RoundTripperFunc(x.roundTrip)
+	return r, nil
+}
+
+// direct answers a request to the proxy itself.
+func (p *Proxy) direct(_ http.ResponseWriter, r *http.Request) {
+	x := exchangeOf(r)
+	x.rec.URL = r.RequestURI
+	x.badRequest(policy.ReasonBadRequest, errors.New("this is heed, a forward proxy: set http_proxy and https_proxy to http://"+r.Host+"/ and ask for an absolute URL"))
+}
+
+func (p *Proxy) agent() string {
+	if len(p.decider.Settings.Tokens) == 0 {
+		return ""
+	}
+	return p.decider.Settings.Tokens[0]
+}

@@ -1,0 +1,140 @@
+package proxy
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"golang.org/x/net/idna"
+
+	"heed/policy"
+)
+
+// ParseTarget reads an absolute URL as the proxy does: an internationalised
+// host is brought into its ASCII form (RFC 5891), the rest is
+// [policy.ParseTarget]'s work. The errors are fit to be shown.
+func ParseTarget(url string) (policy.Target, error) {
+	scheme, rest, ok := strings.Cut(url, "://")
+	if !ok {
+		return policy.ParseTarget(url)
+	}
+	authority, tail := rest, ""
+	if i := strings.IndexAny(rest, `/?#\`); i >= 0 {
+		authority, tail = rest[:i], rest[i:]
+	}
+	authority, err := asciiHost(authority)
+	if err != nil {
+		return policy.Target{}, err
+	}
+	return policy.ParseTarget(scheme + "://" + authority + tail)
+}
+
+// asciiHost returns the authority with an internationalised name in its ASCII
+// form, and anything in ASCII as it is.
+func asciiHost(authority string) (string, error) {
+	for i := range len(authority) {
+		if authority[i] < 0x80 {
+			continue
+		}
+		host, port := authority, ""
+		if hasPort(authority) {
+			at := strings.LastIndexByte(authority, ':')
+			host, port = authority[:at], authority[at:]
+		}
+		ascii, err := idna.Lookup.ToASCII(host)
+		if err != nil {
+			return "", fmt.Errorf("host %q: not an internationalised domain name", host)
+		}
+		return ascii + port, nil
+	}
+	return authority, nil
+}
+
+// targetOf returns what r asks for, judged on what is really contacted: in a
+// tunnel that is the CONNECT authority, otherwise the request target. The
+// received Host field does not count outside a tunnel (RFC 9110 7.2).
+func targetOf(r *http.Request, client *clientConn) (policy.Target, policy.Reason, error) {
+	if r.URL.User != nil {
+		return policy.Target{}, policy.ReasonBadRequest, errors.New("user information in the request target: send an Authorization field instead")
+	}
+	if client == nil {
+		t, err := ParseTarget(r.RequestURI)
+		if err == nil {
+			err = checkPath(t.Path, r.RequestURI)
+		}
+		return t, policy.ReasonBadRequest, err
+	}
+	if reason, err := sameOrigin(client.origin, client.origin.Scheme, r.Host); err != nil {
+		return policy.Target{}, reason, err
+	}
+	if scheme, authority, ok := absoluteForm(r.RequestURI); ok {
+		if reason, err := sameOrigin(client.origin, scheme, authority); err != nil {
+			return policy.Target{}, reason, err
+		}
+	}
+	t := policy.Target{Origin: client.origin, Path: pathOf(r.RequestURI)}
+	return t, policy.ReasonBadRequest, checkPath(t.Path, r.RequestURI)
+}
+
+// sameOrigin refuses a request in a tunnel that names another origin than the
+// tunnel leads to. An absent authority (HTTP/1.0) names none.
+func sameOrigin(tunnel policy.Origin, scheme, authority string) (policy.Reason, error) {
+	if authority == "" {
+		return "", nil
+	}
+	ascii, err := asciiHost(authority)
+	if err != nil {
+		return policy.ReasonBadRequest, err
+	}
+	named, err := policy.ParseOrigin(scheme, ascii)
+	if err != nil {
+		return policy.ReasonBadRequest, err
+	}
+	if named != tunnel {
+		return policy.ReasonHostMismatch, fmt.Errorf("the request names %s, but the tunnel was opened to %s", named, tunnel)
+	}
+	return "", nil
+}
+
+// checkPath refuses what would be sent otherwise than it is judged.
+func checkPath(path, target string) error {
+	if strings.Contains(target, "#") {
+		return errors.New(`"#" in the request target: a fragment is not sent, and a literal one is written %23`)
+	}
+	for i := range len(path) {
+		if path[i] <= ' ' || path[i] == 0x7f {
+			return fmt.Errorf("octet 0x%02x in the request target: percent-encode it as %%%02X", path[i], path[i])
+		}
+	}
+	return nil
+}
+
+// absoluteForm parts a request target in absolute form (RFC 9112 3.2.2); ok is
+// false for any other form.
+func absoluteForm(target string) (scheme, authority string, ok bool) {
+	if strings.HasPrefix(target, "/") {
+		return "", "", false
+	}
+	scheme, rest, ok := strings.Cut(target, "://")
+	if i := strings.IndexAny(rest, `/?#\`); i >= 0 {
+		rest = rest[:i]
+	}
+	return scheme, rest, ok
+}
+
+// pathOf returns path and query of a request target, octets as sent.
+func pathOf(target string) string {
+	if strings.HasPrefix(target, "/") {
+		return target
+	}
+	_, rest, _ := strings.Cut(target, "://") // "*" has neither and is judged as "/"
+	i := strings.IndexAny(rest, "/?")
+	switch {
+	case i < 0:
+		return "/"
+	case rest[i] == '?':
+		return "/" + rest[i:]
+	}
+	return rest[i:]
+}

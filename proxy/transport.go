@@ -1,0 +1,81 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"time"
+
+	"heed/policy"
+)
+
+// TransportOptions say how origins are reached. The zero value of a duration
+// means no limit, of Dial net.Dialer's own behaviour, which no guard checks.
+type TransportOptions struct {
+	Dial                  func(ctx context.Context, network, address string) (net.Conn, error)
+	TLS                   *tls.Config // roots; nil: the system's
+	Insecure              Hosts       // certificates of these are not verified
+	ResponseHeaderTimeout time.Duration
+	TLSHandshakeTimeout   time.Duration
+	IdleTimeout           time.Duration
+	HeaderBytes           int64 // bound of an origin's header section
+}
+
+// Transport reaches origins over HTTP/1.1 and HTTP/2. It is shared by carried
+// requests and robots.txt fetches and safe for concurrent use.
+type Transport struct {
+	verified   *http.Transport
+	unverified *http.Transport
+	insecure   Hosts
+}
+
+// NewTransport returns a Transport. Environment proxies are ignored, bodies stay
+// as the origin encoded them, and nothing is retried but what net/http knows to
+// be safe.
+func NewTransport(o TransportOptions) *Transport {
+	base := &http.Transport{
+		DialContext:            o.Dial,
+		TLSClientConfig:        o.TLS.Clone(),
+		ForceAttemptHTTP2:      true,
+		DisableCompression:     true,
+		MaxIdleConns:           maxIdleConns,
+		MaxIdleConnsPerHost:    maxIdleConnsPerHost,
+		IdleConnTimeout:        o.IdleTimeout,
+		TLSHandshakeTimeout:    o.TLSHandshakeTimeout,
+		ResponseHeaderTimeout:  o.ResponseHeaderTimeout,
+		ExpectContinueTimeout:  time.Second,
+		MaxResponseHeaderBytes: o.HeaderBytes,
+	}
+	t := &Transport{verified: base, insecure: o.Insecure}
+	t.unverified = base.Clone()
+	if t.unverified.TLSClientConfig == nil {
+		t.unverified.TLSClientConfig = &tls.Config{}
+	}
+	t.unverified.TLSClientConfig.InsecureSkipVerify = true
+	return t
+}
+
+const (
+	// A busy origin is asked by many clients at once; net/http's default of two
+	// idle connections a host would close almost every one after use.
+	maxIdleConnsPerHost = 256
+	// Descriptors are what idle connections cost; a crawl touches many hosts once.
+	maxIdleConns = 4096
+)
+
+// RoundTrip implements http.RoundTripper.
+func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme == "https" && (len(t.insecure.exact) > 0 || len(t.insecure.suffix) > 0) {
+		if o, err := policy.ParseOrigin(r.URL.Scheme, r.URL.Host); err == nil && t.insecure.Has(o) {
+			return t.unverified.RoundTrip(r)
+		}
+	}
+	return t.verified.RoundTrip(r)
+}
+
+// CloseIdleConnections closes what no request is using.
+func (t *Transport) CloseIdleConnections() {
+	t.verified.CloseIdleConnections()
+	t.unverified.CloseIdleConnections()
+}

@@ -1,0 +1,80 @@
+package proxy
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"heed/policy"
+)
+
+// decide reaches the verdict on x.target and returns the refusal, or nil when
+// the request is to be carried.
+func (x *exchange) decide(r *http.Request) *http.Response {
+	var err error
+	x.rec.Decision, x.rec.Access, err = x.p.decider.Decide(r.Context(), x.target)
+	x.decided()
+	if err != nil {
+		x.clientGone(err)
+		return x.answer(r, x.disallowed()) // nobody reads it
+	}
+	if x.rec.Decision.Allowed() || x.p.monitor {
+		return nil
+	}
+	return x.answer(r, x.disallowed())
+}
+
+func (x *exchange) decided() { x.rec.Decided = time.Since(x.rec.Time) }
+
+// disallowed words the refusal of x.rec.Decision.
+func (x *exchange) disallowed() refusal {
+	d, a := x.rec.Decision, x.rec.Access
+	ref := refusal{status: http.StatusForbidden, token: "http_request_denied", title: "Disallowed by robots.txt"}
+	switch d.Reason {
+	case policy.ReasonRule:
+		ref.note = fmt.Sprintf("robots.txt line %d: %s", d.Line, d.Rule)
+		ref.detail = fmt.Sprintf("Line %d of %s disallows this URL to %s: %s", d.Line, a.URL, d.Group, d.Rule)
+	case policy.ReasonUnreachable:
+		ref.title = "robots.txt is unreachable"
+		ref.note = "robots.txt unreachable: " + a.Cause
+		ref.detail = "The site's robots.txt could not be retrieved (" + a.Cause + "), and until it is, everything is disallowed (RFC 9309, section 2.3.1.4)"
+		ref.retry = a.Retry
+		if x.p.unreachable != 0 {
+			ref.status = x.p.unreachable
+		}
+	case policy.ReasonUnavailable:
+		ref.title = "robots.txt is unavailable"
+		ref.note = "robots.txt unavailable: " + a.Cause
+		ref.detail = "The site has no robots.txt to be had (" + a.Cause + "), and robots.on_unavailable is set to disallow"
+		ref.retry = a.Retry
+	case policy.ReasonRestrictedTunnel:
+		ref.title = "Tunnel refused"
+		ref.detail = tunnelDetail(d, x.target.Origin.Host)
+	case policy.ReasonEgressDenied:
+		ref.title = "Address not allowed"
+		ref.token = "destination_ip_prohibited"
+		ref.detail = x.target.Origin.Host + " leads to an address that may not be dialled: " + a.Cause
+	default:
+		ref.detail = "Refused: " + string(d.Reason)
+	}
+	return ref
+}
+
+// tunnelDetail says why a tunnel is refused and how that can be changed.
+func tunnelDetail(d policy.Decision, host string) string {
+	change := "; let heed intercept " + host + " (https.mode: intercept, and not in https.tunnel_hosts) so that each request is judged, or set https.tunnel_policy: allow to open tunnels unchecked"
+	if d.Rule == "" {
+		return "Tunnels that heed cannot look into are refused by https.tunnel_policy" + change
+	}
+	return fmt.Sprintf("heed cannot look into this tunnel, and line %d of the site's robots.txt (%s) disallows a part of the site to %s%s", d.Line, d.Rule, d.Group, change)
+}
+
+// bad is the answer to a request that cannot be judged.
+func (x *exchange) bad(r *http.Request, reason policy.Reason, err error) *http.Response {
+	x.rec.Decision.Agent = x.p.agent()
+	x.fail(reason, err)
+	return x.answer(r, refusal{status: http.StatusBadRequest, token: "http_request_error", title: http.StatusText(http.StatusBadRequest), detail: err.Error()})
+}
+
+// badRequest answers by itself, where goproxy is not asked.
+func (x *exchange) badRequest(reason policy.Reason, err error) { x.deliver(x.bad(x.req, reason, err)) }

@@ -1,0 +1,125 @@
+package proxy
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+)
+
+// responseWriter counts what the client gets and passes it on without delay. It
+// stands between goproxy and net/http.
+type responseWriter struct {
+	http.ResponseWriter
+	x        *exchange
+	status   int
+	written  atomic.Int64 // body octets; raw octets after a Hijack
+	received atomic.Int64 // raw octets after a Hijack
+	flushing bool         // each write is flushed: the length is unknown, so it may be a stream
+	hijacked bool
+	conn     net.Conn // after a Hijack that is not a CONNECT
+}
+
+// WriteHeader sends the status. An answer of unknown length is flushed from
+// here on, head first: it may be an event stream, whose reader waits.
+func (w *responseWriter) WriteHeader(status int) {
+	if status >= 200 || status == http.StatusSwitchingProtocols {
+		w.status = status
+		w.flushing = status != http.StatusSwitchingProtocols && w.Header()["Content-Length"] == nil
+	}
+	w.ResponseWriter.WriteHeader(status)
+	if w.flushing && w.x.rec.Method != http.MethodHead {
+		w.flush()
+	}
+}
+
+func (w *responseWriter) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.WriteHeader(http.StatusOK)
+	}
+	n, err := w.ResponseWriter.Write(b)
+	w.written.Add(int64(n))
+	if err != nil {
+		w.x.clientGone(err)
+		return n, err
+	}
+	if w.flushing {
+		w.flush()
+	}
+	return n, nil
+}
+
+// ReadFrom copies src through a pooled buffer. goproxy's io.Copy would
+// allocate one an answer.
+func (w *responseWriter) ReadFrom(src io.Reader) (int64, error) {
+	buf := copyBuffers.Get().(*[copyBufferSize]byte)
+	defer copyBuffers.Put(buf)
+	return io.CopyBuffer(writerOnly{w}, src, buf[:])
+}
+
+type writerOnly struct{ io.Writer }
+
+const copyBufferSize = 32 << 10
+
+var copyBuffers = sync.Pool{New: func() any { return new([copyBufferSize]byte) }}
+
+// Flush sends what is buffered. goproxy asks for it as an http.Flusher.
+func (w *responseWriter) Flush() { w.flush() }
+
+func (w *responseWriter) flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
+
+// Unwrap lets http.ResponseController reach net/http's own writer.
+func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Hijack hands out the connection together with the octets that the server had
+// read ahead, which goproxy's CONNECT hook would drop.
+func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
+	w.hijacked = true
+	ahead, _ := rw.Reader.Peek(rw.Reader.Buffered())
+	if wrapped, ok := conn.(*httpConn); ok && w.x.rec.Method == http.MethodConnect {
+		conn = wrapped.Conn // its watch is over, and a tunnel wants the socket itself
+	}
+	if w.x.rec.Method == http.MethodConnect {
+		client := &clientConn{Conn: conn, ahead: append([]byte(nil), ahead...), release: w.x.p.connectionClosed}
+		return client, bufio.NewReadWriter(bufio.NewReader(client), bufio.NewWriter(client)), nil
+	}
+	w.conn = conn
+	w.x.open(w.status)
+	return &countedConn{Conn: conn, w: w}, rw, nil
+}
+
+// closeHijacked ends a WebSocket's client side: goproxy leaves it open when the
+// origin closes first.
+func (w *responseWriter) closeHijacked() {
+	if w.conn == nil {
+		return
+	}
+	_ = w.conn.Close()
+	if !w.x.link.intercepted() {
+		w.x.p.connectionClosed()
+	}
+}
+
+// countedConn counts the raw octets of a WebSocket.
+type countedConn struct {
+	net.Conn
+	w *responseWriter
+}
+
+func (c *countedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.w.received.Add(int64(n))
+	return n, err
+}
+
+func (c *countedConn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	c.w.written.Add(int64(n))
+	return n, err
+}
