@@ -1,0 +1,174 @@
+package audit
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"heed/policy"
+	"heed/proxy"
+)
+
+func open(t *testing.T, o Options) *Writer {
+	t.Helper()
+	w, err := Open(o)
+	if err != nil {
+		t.Fatalf("Open(%+v): %v", o, err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
+func TestFileHoldsARecordBeforeItIsClosed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	w := open(t, Options{Path: path})
+	w.Record(refusal())
+	want := string(Append(nil, refusal(), QueryKeep)) + "\n"
+	if got := read(t, path); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if info, _ := os.Stat(path); runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, want 0600", info.Mode().Perm())
+	}
+	if err := w.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	if err := w.Close(); err != nil {
+		t.Errorf("Close again: %v", err)
+	}
+	w.Record(refusal())
+	if err := w.Healthy(); !errors.Is(err, os.ErrClosed) || w.Written() != 1 || w.Failed() != 1 {
+		t.Errorf("after Close: healthy %v, written %d, failed %d; want closed, 1, 1", err, w.Written(), w.Failed())
+	}
+}
+
+func TestFileIsAppendedTo(t *testing.T) {
+	tests := []struct{ name, before, between string }{
+		{"empty", "", ""},
+		{"whole lines", "{}\n", ""},
+		{"an incomplete last line", "{}\n{\"ti", "\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "audit.jsonl")
+			if err := os.WriteFile(path, []byte(tt.before), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			w := open(t, Options{Path: path})
+			w.Record(&proxy.Record{})
+			want := tt.before + tt.between + string(Append(nil, &proxy.Record{}, QueryKeep)) + "\n"
+			if got := read(t, path); got != want {
+				t.Errorf("after %q: got %q, want %q", tt.before, got, want)
+			}
+		})
+	}
+}
+
+func TestEventsAndTargets(t *testing.T) {
+	verdicts := []policy.Verdict{policy.Allow, policy.Disallow, policy.Error}
+	tests := []struct {
+		name string
+		opts Options
+		want uint64
+	}{
+		{"all by default", Options{Path: "-"}, 6},
+		{"all", Options{Path: "-", Events: EventsAll}, 6},
+		{"refused, in monitor mode too", Options{Path: "-", Events: EventsRefused}, 4},
+		{"off", Options{}, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var out bytes.Buffer
+			tt.opts.Stdout = &out
+			w := open(t, tt.opts)
+			for _, v := range verdicts {
+				w.Record(&proxy.Record{Decision: policy.Decision{Verdict: v}, Enforced: true})
+				w.Record(&proxy.Record{Decision: policy.Decision{Verdict: v}})
+			}
+			if lines := strings.Count(out.String(), "\n"); w.Written() != tt.want || uint64(lines) != tt.want {
+				t.Errorf("%+v: written %d, %d lines; want %d", tt.opts, w.Written(), lines, tt.want)
+			}
+		})
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	for name, o := range map[string]Options{
+		"unknown events":       {Path: "", Events: "some"},
+		"unknown query":        {Path: "", Query: "hash"},
+		"no standard output":   {Path: "-"},
+		"a folder":             {Path: t.TempDir()},
+		"a folder not present": {Path: filepath.Join(t.TempDir(), "no", "audit.jsonl")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if w, err := Open(o); err == nil {
+				w.Close()
+				t.Errorf("Open(%+v) succeeded", o)
+			}
+		})
+	}
+}
+
+func TestConcurrentRecordsStayWhole(t *testing.T) {
+	const writers, each = 64, 50
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	w := open(t, Options{Path: path})
+	var wg sync.WaitGroup
+	for i := range writers {
+		wg.Go(func() {
+			for j := range each {
+				w.Record(&proxy.Record{ID: fmt.Sprint(i, "-", j), URL: strings.Repeat("x", 7*i)})
+			}
+		})
+	}
+	wg.Wait()
+	seen := map[string]bool{}
+	lines := bufio.NewScanner(strings.NewReader(read(t, path)))
+	for lines.Scan() {
+		var r struct{ ID string }
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			t.Fatalf("%q: %v", lines.Text(), err)
+		}
+		seen[r.ID] = true
+	}
+	if len(seen) != writers*each || w.Written() != writers*each {
+		t.Errorf("%d records, %d counted; want %d", len(seen), w.Written(), writers*each)
+	}
+}
+
+func TestARecordIsOneWriteWithFewAllocations(t *testing.T) {
+	out := &counter{}
+	w := open(t, Options{Path: "-", Stdout: out})
+	r := refusal()
+	if n := testing.AllocsPerRun(200, func() { w.Record(r) }); n > 2 && !raceEnabled {
+		t.Errorf("%v allocations a record, want at most 2", n)
+	}
+	if uint64(out.writes) != w.Written() {
+		t.Errorf("%d writes for %d records", out.writes, w.Written())
+	}
+}
+
+type counter struct{ writes int }
+
+func (c *counter) Write(p []byte) (int, error) {
+	c.writes++
+	return len(p), nil
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
