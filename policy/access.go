@@ -56,13 +56,13 @@ type Settings struct {
 // Decide reaches the verdict on t. It is the only place where one is made of
 // an access result: the proxy and heed check both come here.
 func (s Settings) Decide(a Access, t Target) Decision {
-	d := Decision{Agent: s.agent()}
+	d := Decision{Agent: first(s.Tokens)}
 	switch {
 	case t.IsRobotsTXT():
 		d.Verdict, d.Reason = Allow, ReasonRobotsTXT
 	case a.EgressDenied:
 		d.Reason = ReasonEgressDenied
-	case a.Result == Successful && a.Robots != nil:
+	case a.Result == Successful:
 		return a.Robots.Decide(s.Tokens, t)
 	case a.Result == Unavailable:
 		d.Verdict, d.Reason = grant(s.OnUnavailable), ReasonUnavailable
@@ -76,11 +76,11 @@ func (s Settings) Decide(a Access, t Target) Decision {
 // read: allowed only where nothing at all is disallowed to the agent, so that
 // whatever travels inside is harmless.
 func (s Settings) Unrestricted(a Access) Decision {
-	d := Decision{Agent: s.agent(), Reason: ReasonRestrictedTunnel}
+	d := Decision{Agent: first(s.Tokens), Reason: ReasonRestrictedTunnel}
 	switch {
 	case a.EgressDenied:
 		d.Reason = ReasonEgressDenied
-	case a.Result == Successful && a.Robots != nil:
+	case a.Result == Successful:
 		return a.Robots.unrestricted(s.Tokens)
 	case a.Result == Unavailable:
 		d.Verdict, d.Reason = grant(s.OnUnavailable), ReasonUnavailable
@@ -88,13 +88,6 @@ func (s Settings) Unrestricted(a Access) Decision {
 		d.Verdict, d.Reason = grant(s.OnUnreachable), ReasonUnreachable
 	}
 	return d
-}
-
-func (s Settings) agent() string {
-	if len(s.Tokens) == 0 {
-		return ""
-	}
-	return s.Tokens[0]
 }
 
 // grant keeps a setting from becoming anything but a plain yes or no.

@@ -3,7 +3,6 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"strconv"
 	"strings"
 )
@@ -56,8 +55,8 @@ func (o Origin) String() string { return o.Scheme + "://" + o.Authority() }
 // RobotsURL returns where the origin's robots.txt lies (RFC 9309 2.3).
 func (o Origin) RobotsURL() string { return o.String() + "/robots.txt" }
 
-// Target is what a request asks for. The zero value names nothing and is
-// disallowed by every rule that names a path.
+// Target is what a request asks for. The zero value names nothing, and no
+// robots.txt allows it.
 type Target struct {
 	Origin Origin
 	Path   string // path and query, octets as sent; starts with "/"
@@ -65,6 +64,11 @@ type Target struct {
 
 // String returns the absolute URL.
 func (t Target) String() string { return t.Origin.String() + t.Path }
+
+// IsRobotsTXT reports whether the target is /robots.txt, in any spelling that
+// unreserved escapes give it (RFC 9309 2.2.2). With a query, or written with dot
+// segments, it is a path like any other.
+func (t Target) IsRobotsTXT() bool { return canonical(t.Path, false) == "/robots.txt" }
 
 // ParseTarget reads an absolute http or https URL. Scheme and host are brought
 // into canonical form, the path and query stay as they are, a fragment is
@@ -116,7 +120,7 @@ func ParseOrigin(scheme, authority string) (Origin, error) {
 	}
 	if port != "" {
 		n, err := strconv.ParseUint(port, 10, 16)
-		if err != nil || n == 0 || port[0] == '+' {
+		if err != nil || n == 0 {
 			return Origin{}, fmt.Errorf("port %q: want 1 to 65535", port)
 		}
 		o.Port = uint16(n)
@@ -149,77 +153,4 @@ func splitPort(authority string) (host, port string, err error) {
 		return "", "", fmt.Errorf("authority %q: an IPv6 address needs brackets", authority)
 	}
 	return host, port, nil
-}
-
-func canonicalHost(host string) (string, error) {
-	if inner, ok := strings.CutPrefix(host, "["); ok {
-		addr, err := netip.ParseAddr(strings.TrimSuffix(inner, "]"))
-		if err != nil || !addr.Is6() {
-			return "", fmt.Errorf("host %q: only an IPv6 address stands in brackets", host)
-		}
-		if addr.Zone() != "" {
-			return "", fmt.Errorf("host %q: a zone has no meaning to other machines", host)
-		}
-		return addr.String(), nil
-	}
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	if host == "" {
-		return "", errors.New("empty host")
-	}
-	if len(host) > 253 {
-		return "", errors.New("host longer than 253 octets")
-	}
-	labels := strings.Split(host, ".")
-	for _, label := range labels {
-		if err := checkLabel(label); err != nil {
-			return "", fmt.Errorf("host %q: %w", host, err)
-		}
-	}
-	if numeric(labels[len(labels)-1]) {
-		if _, err := netip.ParseAddr(host); err != nil {
-			return "", fmt.Errorf("host %q: an IPv4 address is four decimal numbers without leading zeros", host)
-		}
-	}
-	return host, nil
-}
-
-func checkLabel(label string) error {
-	if label == "" {
-		return errors.New("empty label")
-	}
-	if len(label) > 63 {
-		return errors.New("label longer than 63 octets")
-	}
-	for i := range len(label) {
-		c := label[i]
-		switch {
-		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '-', c == '_':
-		case c >= 0x80:
-			return errors.New("write an internationalised name in its ASCII form (xn--…)")
-		default:
-			return fmt.Errorf("character %q in a name", c)
-		}
-	}
-	return nil
-}
-
-// numeric reports whether a name that ends in label is read as an IPv4 address
-// by browsers and resolvers: 2130706433, 0x7f000001 and 127.1 are 127.0.0.1 to
-// some, so none of them may pass as a name.
-func numeric(label string) bool {
-	if hex, ok := strings.CutPrefix(label, "0x"); ok {
-		label = hex
-		for i := range len(label) {
-			if c := label[i]; ('a' > c || c > 'f') && ('0' > c || c > '9') {
-				return false
-			}
-		}
-		return true
-	}
-	for i := range len(label) {
-		if c := label[i]; c < '0' || c > '9' {
-			return false
-		}
-	}
-	return true
 }

@@ -1,0 +1,99 @@
+package config
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Config is every setting, in the shape of config.yaml. The zero value is not
+// usable and fails Validate; Load fills in the defaults.
+type Config struct {
+	Listen   string   `mapstructure:"listen"` // host:port
+	Admin    Admin    `mapstructure:"admin"`
+	Mode     string   `mapstructure:"mode"` // enforce | monitor
+	Agent    Agent    `mapstructure:"agent"`
+	Matching Matching `mapstructure:"matching"`
+	Robots   Robots   `mapstructure:"robots"`
+	HTTPS    HTTPS    `mapstructure:"https"`
+	Egress   Egress   `mapstructure:"egress"`
+	Refusal  Refusal  `mapstructure:"refusal"`
+	Limits   Limits   `mapstructure:"limits"`
+	Audit    Audit    `mapstructure:"audit"`
+	Log      Log      `mapstructure:"log"`
+}
+
+// Admin is the listener for health, metrics and the dashboard.
+type Admin struct {
+	Listen string `mapstructure:"listen"` // host:port; "" is off
+	Token  string `mapstructure:"token"`  // bearer token; never shown
+}
+
+// Agent is the crawler that heed speaks for.
+type Agent struct {
+	Tokens    []string `mapstructure:"tokens"`     // most specific first, as configured; at least one
+	UserAgent string   `mapstructure:"user_agent"` // "" is the built-in "TOKEN heed/VERSION"
+	Rewrite   string   `mapstructure:"rewrite"`    // never | missing | always
+}
+
+// Matching is how paths are compared with rules.
+type Matching struct {
+	Profile string `mapstructure:"profile"`
+}
+
+// Robots is how robots.txt files are fetched and kept.
+type Robots struct {
+	Timeout       time.Duration `mapstructure:"timeout"`
+	MaxSize       Size          `mapstructure:"max_size"`
+	MaxRedirects  int           `mapstructure:"max_redirects"`
+	TTL           time.Duration `mapstructure:"ttl"`
+	ErrorTTL      time.Duration `mapstructure:"error_ttl"`
+	OnUnreachable string        `mapstructure:"on_unreachable"` // disallow | allow
+	OnUnavailable string        `mapstructure:"on_unavailable"` // allow | disallow
+	MaxOrigins    int           `mapstructure:"max_origins"`
+}
+
+// HTTPS is what becomes of CONNECT requests.
+type HTTPS struct {
+	Mode         string   `mapstructure:"mode"`          // intercept | tunnel
+	CADir        string   `mapstructure:"ca_dir"`        // "" is the built-in search
+	TunnelHosts  []string `mapstructure:"tunnel_hosts"`  // name, *.suffix, IP, each with or without :port; any case
+	TunnelPolicy string   `mapstructure:"tunnel_policy"` // unrestricted | allow | deny
+	HTTP2        bool     `mapstructure:"http2"`
+}
+
+// Egress is which origins may be dialled, and how.
+type Egress struct {
+	Allow                 []netip.Prefix `mapstructure:"allow"` // masked; IPv4 is never IPv4-mapped
+	Deny                  []netip.Prefix `mapstructure:"deny"`
+	CAFile                string         `mapstructure:"ca_file"`        // "" is none
+	InsecureHosts         []string       `mapstructure:"insecure_hosts"` // patterns as in HTTPS.TunnelHosts
+	DialTimeout           time.Duration  `mapstructure:"dial_timeout"`
+	ResponseHeaderTimeout time.Duration  `mapstructure:"response_header_timeout"`
+	IdleTimeout           time.Duration  `mapstructure:"idle_timeout"`
+}
+
+// Refusal is how a refusal is worded.
+type Refusal struct {
+	UnreachableStatus int `mapstructure:"unreachable_status"` // 403 | 503
+}
+
+// Limits bounds what a client can make heed hold.
+type Limits struct {
+	HeaderBytes   Size          `mapstructure:"header_bytes"`
+	HeaderTimeout time.Duration `mapstructure:"header_timeout"`
+	IdleTimeout   time.Duration `mapstructure:"idle_timeout"`
+	ShutdownGrace time.Duration `mapstructure:"shutdown_grace"` // 0 is none
+}
+
+// Audit is the decision log.
+type Audit struct {
+	Path   string `mapstructure:"path"`   // "-" is stdout, "" is off
+	Events string `mapstructure:"events"` // all | refused
+	Query  string `mapstructure:"query"`  // keep | redact | drop
+}
+
+// Log is heed's own diagnostics.
+type Log struct {
+	Level  string `mapstructure:"level"`  // debug | info | warn | error
+	Format string `mapstructure:"format"` // text | json
+}

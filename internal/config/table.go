@@ -1,0 +1,61 @@
+package config
+
+import "time"
+
+// table is the one place that knows the settings, their defaults and what they
+// allow. config.yaml shows the same to users, and a test keeps the two equal.
+var table = []key{
+	{name: "listen", kind: text, fallback: "127.0.0.1:8080", rule: hostPort},
+	{name: "admin.listen", kind: text, fallback: "127.0.0.1:8081", rule: hostPort.orEmpty()},
+	{name: "admin.token", kind: text, fallback: "", rule: bearer, secret: true},
+	{name: "mode", kind: text, fallback: "enforce", rule: oneOf("enforce", "monitor")},
+
+	{name: "agent.tokens", kind: texts, fallback: "heed", rule: tokens},
+	{name: "agent.user_agent", kind: text, fallback: "", rule: line},
+	{name: "agent.rewrite", kind: text, fallback: "never", rule: oneOf("never", "missing", "always")},
+
+	{name: "matching.profile", kind: text, fallback: "rfc9309", rule: oneOf("rfc9309")},
+
+	{name: "robots.timeout", kind: duration, fallback: "10s", rule: positive},
+	{name: "robots.max_size", kind: size, fallback: "512KiB", rule: between(500*kib, gib)}, // RFC 9309 2.5
+	{name: "robots.max_redirects", kind: integer, fallback: "5", rule: between(5, 50)},     // RFC 9309 2.3.1.2
+	{name: "robots.ttl", kind: duration, fallback: "24h", rule: positive},
+	{name: "robots.error_ttl", kind: duration, fallback: "30s", rule: positive},
+	{name: "robots.on_unreachable", kind: text, fallback: "disallow", rule: oneOf("disallow", "allow")},
+	{name: "robots.on_unavailable", kind: text, fallback: "allow", rule: oneOf("allow", "disallow")},
+	{name: "robots.max_origins", kind: integer, fallback: "100000", rule: atLeast(1)},
+
+	{name: "https.mode", kind: text, fallback: "intercept", rule: oneOf("intercept", "tunnel")},
+	{name: "https.ca_dir", kind: text, fallback: "", rule: line},
+	{name: "https.tunnel_hosts", kind: texts, fallback: "", rule: hostPatterns},
+	{name: "https.tunnel_policy", kind: text, fallback: "unrestricted", rule: oneOf("unrestricted", "allow", "deny")},
+	{name: "https.http2", kind: boolean, fallback: "true", rule: either},
+
+	{name: "egress.allow", kind: prefixes, fallback: "", rule: networks},
+	{name: "egress.deny", kind: prefixes, fallback: "", rule: networks},
+	{name: "egress.ca_file", kind: text, fallback: "", rule: line},
+	{name: "egress.insecure_hosts", kind: texts, fallback: "", rule: hostPatterns},
+	{name: "egress.dial_timeout", kind: duration, fallback: "10s", rule: positive},
+	{name: "egress.response_header_timeout", kind: duration, fallback: "60s", rule: positive},
+	{name: "egress.idle_timeout", kind: duration, fallback: "90s", rule: positive},
+
+	{name: "refusal.unreachable_status", kind: integer, fallback: "403", rule: oneOf(403, 503)},
+
+	{name: "limits.header_bytes", kind: size, fallback: "1MiB", rule: between(4*kib, gib)},
+	{name: "limits.header_timeout", kind: duration, fallback: "30s", rule: positive},
+	{name: "limits.idle_timeout", kind: duration, fallback: "120s", rule: positive},
+	{name: "limits.shutdown_grace", kind: duration, fallback: "30s", rule: atLeast(0 * time.Second)},
+
+	{name: "audit.path", kind: text, fallback: "-", rule: line},
+	{name: "audit.events", kind: text, fallback: "all", rule: oneOf("all", "refused")},
+	{name: "audit.query", kind: text, fallback: "keep", rule: oneOf("keep", "redact", "drop")},
+
+	{name: "log.level", kind: text, fallback: "info", rule: oneOf("debug", "info", "warn", "error")},
+	{name: "log.format", kind: text, fallback: "text", rule: oneOf("text", "json")},
+}
+
+// The largest size that is taken as meant; beyond it a typing error is likelier.
+const (
+	kib Size = 1 << 10
+	gib Size = 1 << 30
+)
