@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+
+	"heed/fetch"
+	"heed/internal/ca"
+	"heed/internal/config"
+	"heed/internal/netguard"
+	"heed/policy"
+	"heed/proxy"
+)
+
+// dialFunc opens connections to origins.
+type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
+
+// reach is how origins are reached, by carried requests and robots.txt alike.
+type reach struct {
+	guard     *netguard.Guard
+	dial      dialFunc
+	transport *proxy.Transport
+}
+
+func newReach(c config.Config) (*reach, error) {
+	r := &reach{guard: netguard.New(c.Egress.Allow, c.Egress.Deny)}
+	r.dial = r.guard.DialContext(c.Egress.DialTimeout)
+	roots, err := originRoots(c.Egress.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	insecure, err := proxy.ParseHosts(c.Egress.InsecureHosts)
+	if err != nil {
+		return nil, fmt.Errorf("egress.insecure_hosts: %w", err)
+	}
+	r.transport = newTransport(c, r.dial, roots, insecure)
+	return r, nil
+}
+
+func newTransport(c config.Config, dial dialFunc, roots *x509.CertPool, insecure proxy.Hosts) *proxy.Transport {
+	return proxy.NewTransport(proxy.TransportOptions{
+		Dial:                  dial,
+		TLS:                   &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		Insecure:              insecure,
+		ResponseHeaderTimeout: c.Egress.ResponseHeaderTimeout,
+		TLSHandshakeTimeout:   c.Egress.DialTimeout,
+		IdleTimeout:           c.Egress.IdleTimeout,
+		HeaderBytes:           int64(c.Limits.HeaderBytes),
+	})
+}
+
+// originRoots returns the roots that origins are verified against: nil, which
+// is the system's, or the system's and those in file.
+func originRoots(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("egress.ca_file: %w", err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("egress.ca_file: %s holds no certificate in PEM", file)
+	}
+	return pool, nil
+}
+
+// storeOptions turns a configuration into those of the robots.txt store.
+func storeOptions(c config.Config, transport *proxy.Transport, log *slog.Logger) fetch.Options {
+	return fetch.Options{
+		Transport:    transport,
+		UserAgent:    userAgent(c.Agent),
+		Timeout:      c.Robots.Timeout,
+		TTL:          c.Robots.TTL,
+		ErrorTTL:     c.Robots.ErrorTTL,
+		MaxSize:      int64(c.Robots.MaxSize),
+		MaxRedirects: c.Robots.MaxRedirects,
+		MaxOrigins:   c.Robots.MaxOrigins,
+		Log:          log,
+	}
+}
+
+// decider joins the policy of a configuration to a source of robots.txt.
+func decider(c config.Config, source proxy.Source) proxy.Decider {
+	return proxy.Decider{Source: source, Settings: policy.Settings{
+		Tokens:        c.Agent.Tokens,
+		OnUnreachable: verdict(c.Robots.OnUnreachable),
+		OnUnavailable: verdict(c.Robots.OnUnavailable),
+	}}
+}
+
+func verdict(setting string) policy.Verdict {
+	if setting == "allow" {
+		return policy.Allow
+	}
+	return policy.Disallow
+}
+
+// proxyOptions turns a configuration into those of the proxy. authority is nil
+// in tunnel mode.
+func proxyOptions(c config.Config, r *reach, source proxy.Source, authority *ca.Authority) (proxy.Options, error) {
+	hosts, err := proxy.ParseHosts(c.HTTPS.TunnelHosts)
+	if err != nil {
+		return proxy.Options{}, fmt.Errorf("https.tunnel_hosts: %w", err)
+	}
+	o := proxy.Options{
+		Decider:           decider(c, source),
+		Transport:         r.transport,
+		Dial:              r.dial,
+		Monitor:           c.Mode == "monitor",
+		HTTP2:             c.HTTPS.HTTP2,
+		TunnelHosts:       hosts,
+		TunnelPolicy:      map[string]proxy.TunnelPolicy{"unrestricted": proxy.TunnelUnrestricted, "allow": proxy.TunnelAllow}[c.HTTPS.TunnelPolicy],
+		UserAgent:         userAgent(c.Agent),
+		Rewrite:           map[string]proxy.Rewrite{"missing": proxy.RewriteMissing, "always": proxy.RewriteAlways}[c.Agent.Rewrite],
+		UnreachableStatus: c.Refusal.UnreachableStatus,
+		HeaderBytes:       int(c.Limits.HeaderBytes),
+		HeaderTimeout:     c.Limits.HeaderTimeout,
+		IdleTimeout:       c.Limits.IdleTimeout,
+	}
+	if authority != nil {
+		o.Leaf = authority.Leaf
+	}
+	return o, nil
+}
+
+// userAgent names the product token, so that a site's owner finds the group
+// that applies (RFC 9309 2.2.1), and heed.
+func userAgent(a config.Agent) string {
+	if a.UserAgent != "" {
+		return a.UserAgent
+	}
+	token, _, _ := strings.Cut(a.Tokens[0], "/")
+	return token + " heed/" + version()
+}
+
+// caDir is where the interception CA lies.
+func caDir(c config.Config, e env) string {
+	if c.HTTPS.CADir != "" {
+		return c.HTTPS.CADir
+	}
+	return ca.DefaultDir(e.getenv)
+}

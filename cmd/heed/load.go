@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"heed/internal/config"
+)
+
+// loader loads the configuration of a command.
+type loader func() (*config.Loaded, error)
+
+// settings registers -c and the named flags that override settings on c, and
+// returns a function that loads the configuration. Warnings go to stderr.
+func settings(c *cobra.Command, e env, flags ...string) loader {
+	path := c.Flags().StringP("config", "c", "", "configuration `FILE` (default: ./config.yaml, then /etc/heed/config.yaml)")
+	if len(flags) > 0 {
+		config.AddFlags(c.Flags(), flags...)
+	}
+	return func() (*config.Loaded, error) {
+		if c.Flags().Changed("config") && *path == "" {
+			return nil, usage("name a file, or leave -c out", "-c is empty")
+		}
+		loaded, err := config.Load(config.Options{Path: *path, Environ: e.environ, Flags: c.Flags()})
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range loaded.Warnings {
+			fmt.Fprintf(e.stderr, "warning: %s\n", w)
+		}
+		return loaded, nil
+	}
+}
+
+// newLog returns the diagnostics logger of a configuration.
+func newLog(w io.Writer, c config.Log) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.Level)) // validated
+	o := &slog.HandlerOptions{Level: level}
+	if c.Format == "json" {
+		return slog.New(slog.NewJSONHandler(w, o))
+	}
+	return slog.New(slog.NewTextHandler(w, o))
+}

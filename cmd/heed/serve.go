@@ -1,0 +1,256 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"heed/fetch"
+	"heed/internal/admin"
+	"heed/internal/audit"
+	"heed/internal/ca"
+	"heed/internal/config"
+	"heed/proxy"
+)
+
+func serveCommand(e env) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the proxy until SIGINT or SIGTERM",
+		Long: `Run the proxy. Point a crawler at it with http_proxy and https_proxy, and let it
+trust the CA that 'heed ca export' prints. Decisions go to the audit log
+(standard output by default), diagnostics to standard error.`,
+		Args: cobra.NoArgs,
+	}
+	load := settings(c, e, "listen", "admin", "agent", "profile", "mode")
+	c.RunE = func(*cobra.Command, []string) error {
+		loaded, err := load()
+		if err != nil {
+			return err
+		}
+		// A reader of standard output that went away is an error to be counted,
+		// not the end of the process.
+		signal.Ignore(syscall.SIGPIPE)
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		return serve(ctx, stop, loaded.Config, e)
+	}
+	return c
+}
+
+// server is a running heed.
+type server struct {
+	log       *slog.Logger
+	store     *fetch.Store
+	transport *proxy.Transport
+	proxy     *proxy.Proxy
+	audit     *audit.Writer
+	metrics   *admin.Metrics
+	authority *ca.Authority // nil in tunnel mode
+	listener  net.Listener
+	admin     *http.Server // nil when it is off
+	adminOn   net.Listener
+	accepting atomic.Bool
+}
+
+// serve runs heed until ctx ends, and then drains it. stop gives signals back
+// their default meaning, so that a second one ends the process at once.
+func serve(ctx context.Context, stop func(), c config.Config, e env) error {
+	log := newLog(e.stderr, c.Log)
+	s, err := newServer(c, e, log)
+	if err != nil {
+		return err
+	}
+	s.announce(c)
+	ended := make(chan error, 2)
+	go func() { ended <- s.proxy.Serve(s.listener) }()
+	if s.admin != nil {
+		go func() { ended <- s.admin.Serve(s.adminOn) }()
+	}
+	s.accepting.Store(true)
+	select {
+	case <-ctx.Done():
+		stop()
+		log.Info("draining", "grace", c.Limits.ShutdownGrace)
+	case err = <-ended:
+		log.Error("a listener failed", "error", err)
+	}
+	return errors.Join(err, s.shutdown(c.Limits.ShutdownGrace))
+}
+
+// newServer builds everything and binds the listeners. What was built is
+// released again when a later step fails.
+func newServer(c config.Config, e env, log *slog.Logger) (s *server, err error) {
+	s = &server{log: log}
+	defer func() {
+		if err != nil {
+			s.release()
+		}
+	}()
+	r, err := newReach(c)
+	if err != nil {
+		return s, err
+	}
+	s.transport = r.transport
+	if c.HTTPS.Mode == "intercept" {
+		if s.authority, err = ca.Open(caDir(c, e)); err != nil {
+			return s, err
+		}
+	}
+	s.audit, err = audit.Open(audit.Options{
+		Path: c.Audit.Path, Stdout: e.stdout, Events: c.Audit.Events, Query: c.Audit.Query,
+		OnError: func(err error) { log.Error("audit record lost", "error", err) },
+	})
+	if err != nil {
+		return s, err
+	}
+	s.metrics = admin.NewMetrics(version(), runtime.Version(), s.sources())
+	fo := storeOptions(c, r.transport, log)
+	fo.OnFetch, fo.OnLookup = s.metrics.ObserveFetch, s.metrics.ObserveLookup
+	s.store = fetch.New(fo)
+	po, err := proxyOptions(c, r, s.store, s.authority)
+	if err != nil {
+		return s, err
+	}
+	po.Log, po.OnRecord = log, s.record
+	if s.proxy, err = proxy.New(po); err != nil {
+		return s, err
+	}
+	return s, s.bind(c, r)
+}
+
+// record takes what there is to say about a finished exchange.
+func (s *server) record(r *proxy.Record) {
+	s.audit.Record(r)
+	s.metrics.Observe(r)
+}
+
+// sources are where the gauges read. They are asked only once everything is built.
+func (s *server) sources() admin.Sources {
+	o := admin.Sources{
+		CachedOrigins:   func() int { return s.store.Len() },
+		TunnelsOpen:     func() int { return s.proxy.OpenTunnels() },
+		ConnectionsOpen: func() int { return s.proxy.OpenConnections() },
+		AuditRecords:    func() uint64 { return s.audit.Written() },
+		AuditErrors:     func() uint64 { return s.audit.Failed() },
+	}
+	if s.authority != nil {
+		o.CertificatesIssued = s.authority.Issued
+	}
+	return o
+}
+
+// bind opens the listeners. Neither may be dialled through the proxy.
+func (s *server) bind(c config.Config, r *reach) error {
+	var err error
+	if s.listener, err = net.Listen("tcp", c.Listen); err != nil {
+		return bindError("listen", "listen", err)
+	}
+	r.guard.RefuseListener(s.listener.Addr())
+	if c.Admin.Listen == "" {
+		return nil
+	}
+	if s.adminOn, err = net.Listen("tcp", c.Admin.Listen); err != nil {
+		return bindError("admin.listen", "admin", err)
+	}
+	r.guard.RefuseListener(s.adminOn.Addr())
+	o := admin.Options{
+		Listen: c.Admin.Listen, Token: c.Admin.Token, Metrics: s.metrics,
+		Checks: []admin.Check{
+			{Name: "accepting", Func: func() error {
+				if !s.accepting.Load() {
+					return errors.New("not accepting connections")
+				}
+				return nil
+			}},
+			{Name: "audit", Func: s.audit.Healthy},
+		},
+	}
+	if s.authority != nil {
+		o.CA = s.authority.PEM()
+	}
+	s.admin = &http.Server{
+		Handler:           admin.New(o),
+		ReadHeaderTimeout: adminTimeout,
+		ReadTimeout:       adminTimeout,
+		WriteTimeout:      adminTimeout,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	return nil
+}
+
+// adminTimeout bounds a request to the admin listener, whose answers are small.
+const adminTimeout = 30 * time.Second
+
+func bindError(key, flag string, err error) error {
+	return &failure{exitUsage, fmt.Errorf("%s: %w", key, err), "is another heed running? choose another address with --" + flag}
+}
+
+// announce says where everything is and what is out of the ordinary.
+func (s *server) announce(c config.Config) {
+	attrs := []any{"proxy", "http://" + s.listener.Addr().String(), "mode", c.Mode, "agent", c.Agent.Tokens, "version", version()}
+	if s.adminOn != nil {
+		attrs = append(attrs, "admin", "http://"+s.adminOn.Addr().String())
+	}
+	if s.authority != nil {
+		attrs = append(attrs, "ca", s.authority.Path())
+	}
+	s.log.Info("heed is ready", attrs...)
+	if c.Mode == "monitor" {
+		s.log.Warn("monitor mode: what robots.txt disallows is noted and let through")
+	}
+	if c.Robots.OnUnreachable == "allow" {
+		s.log.Warn("robots.on_unreachable is allow: sites whose robots.txt cannot be had are crawled, against RFC 9309 2.3.1.4")
+	}
+	if addr, ok := s.listener.Addr().(*net.TCPAddr); ok && !addr.IP.IsLoopback() {
+		s.log.Warn("the proxy listens beyond loopback: whoever reaches it can use it", "listen", s.listener.Addr().String())
+	}
+}
+
+// shutdown drains and closes everything, the audit log last: every exchange
+// that was served is in it. What does not end within grace is cut; that is not
+// an error.
+func (s *server) shutdown(grace time.Duration) error {
+	s.accepting.Store(false)
+	ctx, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
+	if err := s.proxy.Shutdown(ctx); err != nil {
+		s.log.Warn("cut what had not finished", "grace", grace)
+	}
+	err := s.release()
+	s.log.Info("stopped", "audit_records", s.audit.Written())
+	return err
+}
+
+// release closes what newServer built; parts that are missing are passed over.
+func (s *server) release() error {
+	if s.admin != nil {
+		_ = s.admin.Close()
+	}
+	for _, l := range []net.Listener{s.adminOn, s.listener} {
+		if l != nil {
+			_ = l.Close()
+		}
+	}
+	if s.store != nil {
+		s.store.Close()
+	}
+	if s.transport != nil {
+		s.transport.CloseIdleConnections()
+	}
+	if s.audit != nil {
+		return s.audit.Close()
+	}
+	return nil
+}
