@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,12 +15,18 @@ import (
 // gzip stream can go on for ever and decode to nothing.
 const encodedSlack = 64 << 10
 
+// bombRatio is how much longer than its encoded form an oversized file may be.
+// Real ones, repetitive as they are, stay well below it; deflate reaches 1,000.
+const bombRatio = 100
+
 // readBody returns the decoded body of resp. One longer than max is cut after
 // the last line that fits, and the rest is not asked for. A body that breaks
 // off before its end is an error: the rules that are missing may be the ones
-// that disallow.
+// that disallow. So is one of which no line fits, or that was made to be larger
+// than anybody can read: it says nothing that could be obeyed.
 func readBody(resp *http.Response, max int64) (body []byte, cut bool, err error) {
-	raw := bufio.NewReader(http.MaxBytesReader(nil, resp.Body, max+encodedSlack))
+	sent := &counter{r: http.MaxBytesReader(nil, resp.Body, max+encodedSlack)}
+	raw := bufio.NewReader(sent)
 	switch _, err := raw.Peek(1); {
 	case err == io.EOF: // and no error that wraps it, which would be a broken body
 		return nil, false, nil // no body is no rules, whatever its encoding
@@ -32,12 +39,30 @@ func readBody(resp *http.Response, max int64) (body []byte, cut bool, err error)
 	}
 	body, err = io.ReadAll(io.LimitReader(decoded, max+1))
 	if int64(len(body)) > max {
-		return fullLines(body, int(max)), true, nil
+		if (sent.n-int64(raw.Buffered()))*bombRatio < max {
+			return nil, false, errors.New("the body is a compression bomb")
+		}
+		if body = fullLines(body, int(max)); len(body) == 0 {
+			return nil, false, errors.New("no line of the body ends within the size limit")
+		}
+		return body, true, nil
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("body: %w", err)
 	}
 	return body, false, nil
+}
+
+// counter counts what is read through it.
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
 }
 
 func decode(r io.Reader, header http.Header) (io.Reader, error) {

@@ -38,7 +38,6 @@ func TestSizeLimit(t *testing.T) {
 		{"a line that ends at the limit is full", "12345678\n12345678901\nx", "12345678\n12345678901"},
 		{"a line that ends at the limit with CRLF", "12345678\n12345678901\r\nx", "12345678\n12345678901"},
 		{"CR ends lines too", "12345678\r12345678901234", "12345678\r"},
-		{"one endless line", strings.Repeat("x", 100), ""},
 	}
 	for _, c := range cases {
 		for _, encoding := range []string{"identity", "gzip", "x-gzip"} {
@@ -56,6 +55,23 @@ func TestSizeLimit(t *testing.T) {
 					t.Errorf("body %q: got %s, sha256 %s, cause %q; want that of %q", c.body, a.Result, a.SHA256, a.Cause, c.want)
 				}
 			})
+		}
+	}
+}
+
+func TestFileOfWhichNoLineFitsIsUnreachable(t *testing.T) {
+	for _, encoding := range []string{"identity", "gzip"} {
+		o := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			body := strings.Repeat("x", 100)
+			if encoding == "gzip" {
+				body = zipped(body)
+				w.Header().Set("Content-Encoding", encoding)
+			}
+			io.WriteString(w, body)
+		})
+		a := access(t, newStore(t, func(f *fetch.Options) { f.MaxSize = 20 }), o)
+		if a.Result != policy.Unreachable || a.Robots != nil || a.Cause == "" {
+			t.Errorf("%s: got %+v, want unreachable", encoding, a)
 		}
 	}
 }
@@ -125,12 +141,14 @@ func TestSlowBodyOfARedirectIsNotAwaited(t *testing.T) {
 func TestGzipBombIsBounded(t *testing.T) {
 	member := zipped(strings.Repeat("\x00", 1<<20))
 	bomb := strings.Repeat(member, 256) // members one after the other are one file (RFC 1952 2.2)
+	lines := zipped(strings.Repeat("#\n", 8<<20))
 	cases := []struct {
 		name  string
 		write func(io.Writer)
 		want  policy.Result
 	}{
-		{"much from little", func(w io.Writer) { io.WriteString(w, bomb) }, policy.Successful},
+		{"much from little", func(w io.Writer) { io.WriteString(w, bomb) }, policy.Unreachable},
+		{"lines from little", func(w io.Writer) { io.WriteString(w, lines) }, policy.Unreachable},
 		{"nothing from much", func(w io.Writer) {
 			for empty := zipped(""); ; {
 				if _, err := io.WriteString(w, empty); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
+	"heed/internal/testtool"
 	"heed/policy"
 	"heed/proxy"
 )
@@ -116,11 +117,7 @@ func TestMetricsFollowTheNamingRules(t *testing.T) {
 }
 
 func TestPromtoolAcceptsTheMetrics(t *testing.T) {
-	promtool, err := exec.LookPath("promtool")
-	if err != nil {
-		t.Skip("promtool is not on PATH")
-	}
-	cmd := exec.CommandContext(t.Context(), promtool, "check", "metrics")
+	cmd := exec.CommandContext(t.Context(), testtool.Path(t, "promtool"), "check", "metrics")
 	cmd.Stdin = strings.NewReader(scrape(t, NewMetrics("v1", "go1", Sources{})))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("promtool check metrics: %v\n%s", err, out)

@@ -16,17 +16,9 @@ import (
 	"sync"
 	"testing"
 	"time"
-)
 
-// program finds a client to test with, and says so when it is not installed.
-func program(t *testing.T, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Skipf("SKIPPED: %s is not installed, so nothing was checked with it", name)
-	}
-	return path
-}
+	"heed/internal/testtool"
+)
 
 func run(t *testing.T, stdin string, name string, args ...string) string {
 	t.Helper()
@@ -105,7 +97,7 @@ func TestGoClient(t *testing.T) {
 }
 
 func TestOpenSSLStrict(t *testing.T) {
-	openssl := program(t, "openssl")
+	openssl := testtool.Path(t, "openssl")
 	label := strings.Repeat("a", 60)
 	for kind, a := range authorities(t) {
 		for flag, hosts := range map[string][]string{
@@ -124,7 +116,7 @@ func TestOpenSSLStrict(t *testing.T) {
 }
 
 func TestFingerprintsAsOpenSSLPrintsThem(t *testing.T) {
-	openssl := program(t, "openssl")
+	openssl := testtool.Path(t, "openssl")
 	a := open(t)
 	out := run(t, "", openssl, "x509", "-in", a.Path(), "-noout", "-fingerprint", "-sha256")
 	if _, want, _ := strings.Cut(strings.TrimSpace(out), "="); a.Fingerprint() != want {
@@ -151,7 +143,7 @@ for host in hosts:
 `
 
 func TestPythonStrict(t *testing.T) {
-	python := program(t, "python3")
+	python := testtool.Python(t, "ssl")
 	for kind, a := range authorities(t) {
 		t.Run(kind, func(t *testing.T) {
 			port := server(t, a, "localhost", "127.0.0.1")
@@ -161,11 +153,11 @@ func TestPythonStrict(t *testing.T) {
 }
 
 func TestCurlWithTheBundle(t *testing.T) {
-	curl := program(t, "curl")
+	curl := testtool.Path(t, "curl")
 	a := open(t)
 	bundle, err := a.Bundle(os.Getenv)
 	if err != nil {
-		t.Skipf("SKIPPED: this system has no bundle to add to: %v", err)
+		testtool.Missing(t, "a system bundle to add to: "+err.Error())
 	}
 	path := filepath.Join(t.TempDir(), "bundle.pem")
 	write(t, path, bundle, 0o600)
