@@ -171,4 +171,3 @@ func read(t *testing.T, path string) string {
 	}
 	return string(b)
 }
-
