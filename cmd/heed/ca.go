@@ -1,10 +1,7 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,7 +10,7 @@ import (
 )
 
 func caCommand(e env) *cobra.Command {
-	c := &cobra.Command{Use: "ca", Short: "The interception CA: make it, show it, export it", Args: cobra.NoArgs}
+	c := &cobra.Command{Use: "ca", Short: "The interception CA: make it, show it, export it"}
 	c.AddCommand(caInit(e), caShow(e), caExport(e), caBundle(e))
 	return c
 }
@@ -22,7 +19,7 @@ func caInit(e env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Make the CA; heed serve does it by itself on first use",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 	}
 	load := settings(c, e)
 	force := c.Flags().Bool("force", false, "replace a CA that is there; its files are kept under other names")
@@ -33,7 +30,7 @@ func caInit(e env) *cobra.Command {
 		}
 		a, err := ca.Init(caDir(loaded.Config, e), *force)
 		if err != nil {
-			return err
+			return usage(caDirHint, "%w", err)
 		}
 		_, err = fmt.Fprintf(e.stdout, "%s\nSHA-256 fingerprint %s\n", a.Path(), a.Fingerprint())
 		return err
@@ -42,7 +39,7 @@ func caInit(e env) *cobra.Command {
 }
 
 func caShow(e env) *cobra.Command {
-	c := &cobra.Command{Use: "show", Short: "Print where the CA is, its fingerprint and what browsers need", Args: cobra.NoArgs}
+	c := &cobra.Command{Use: "show", Short: "Print where the CA is, its fingerprint and what browsers need", Args: noArgs}
 	load := settings(c, e)
 	asJSON := c.Flags().Bool("json", false, "print one JSON object")
 	c.RunE = func(*cobra.Command, []string) error {
@@ -60,7 +57,7 @@ func caShow(e env) *cobra.Command {
 			NotAfter    time.Time `json:"not_after"`
 		}{a.Path(), cert.Subject.String(), a.Fingerprint(), a.SPKIHash(), cert.NotBefore.UTC(), cert.NotAfter.UTC()}
 		if *asJSON {
-			return json.NewEncoder(e.stdout).Encode(v)
+			return printJSON(e.stdout, v)
 		}
 		_, err = fmt.Fprintf(e.stdout, "file         %s\nsubject      %s\nfingerprint  %s (SHA-256)\nSPKI hash    %s (for --ignore-certificate-errors-spki-list)\nvalid        %s to %s\n",
 			v.Path, v.Subject, v.Fingerprint, v.SPKI, v.NotBefore.Format(time.DateOnly), v.NotAfter.Format(time.DateOnly))
@@ -70,7 +67,7 @@ func caShow(e env) *cobra.Command {
 }
 
 func caExport(e env) *cobra.Command {
-	c := &cobra.Command{Use: "export", Short: "Print the CA certificate in PEM", Args: cobra.NoArgs}
+	c := &cobra.Command{Use: "export", Short: "Print the CA certificate in PEM", Args: noArgs}
 	load := settings(c, e)
 	c.RunE = func(*cobra.Command, []string) error {
 		a, err := existingCA(load, e)
@@ -87,7 +84,7 @@ func caBundle(e env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bundle",
 		Short: "Print the system's roots and the CA in PEM, for programs whose trust store is replaced",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 	}
 	load := settings(c, e)
 	c.RunE = func(*cobra.Command, []string) error {
@@ -112,8 +109,11 @@ func existingCA(load loader, e env) (*ca.Authority, error) {
 		return nil, err
 	}
 	a, err := ca.Load(caDir(loaded.Config, e))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &failure{exitUsage, err, "'heed ca init' makes one, and so does the first 'heed serve'"}
+	if err != nil {
+		return nil, usage(caDirHint, "%w", err)
 	}
-	return a, err
+	return a, nil
 }
+
+// caDirHint is for errors of the CA that have no hint of their own.
+const caDirHint = "https.ca_dir (HEED_HTTPS_CA_DIR) names another folder for the CA"

@@ -5,14 +5,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"log/slog"
 	"os"
-	"os/signal"
 	"strings"
 	"time"
 
@@ -34,7 +32,12 @@ which robots.txt decided. Exit 0 when all are allowed, 1 when one is disallowed,
 3 when a robots.txt is unreachable, 2 when a URL is not one.`,
 		Example: `  heed check -a mybot https://www.example.org/private/
   heed check --robots robots.txt --json - < urls.txt`,
-		Args: cobra.MinimumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("no URL is given")
+			}
+			return nil
+		},
 	}
 	load := settings(c, e, "agent", "profile")
 	c.Flags().StringVar(&k.robots, "robots", "", "decide against this robots.txt `FILE` (- is standard input); no network")
@@ -48,9 +51,7 @@ which robots.txt decided. Exit 0 when all are allowed, 1 when one is disallowed,
 		if err := k.standardInput(args, c.Flags().Changed("robots")); err != nil {
 			return err
 		}
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-		defer stop()
-		return k.run(ctx, loaded.Config, args, c.Flags().Changed("robots"))
+		return k.run(c.Context(), loaded.Config, args, c.Flags().Changed("robots"))
 	}
 	return c
 }
@@ -91,17 +92,13 @@ func (k *checker) run(ctx context.Context, c config.Config, args []string, fromF
 	}
 	defer closeSource()
 	d := decider(c, source)
-	out := bufio.NewWriter(k.stdout)
 	for url, err := range k.urls(args) {
 		if err == nil {
-			err = k.check(ctx, d, out, url)
+			err = k.check(ctx, d, url)
 		}
 		if err != nil {
-			return errors.Join(err, out.Flush())
+			return err
 		}
-	}
-	if err := out.Flush(); err != nil {
-		return &failure{exitUnknown, err, ""}
 	}
 	switch {
 	case k.malformed > 0:
@@ -127,13 +124,18 @@ func (k *checker) urls(args []string) iter.Seq2[string, error] {
 			}
 			lines := bufio.NewScanner(k.stdin)
 			lines.Buffer(nil, maxURLLine)
-			for lines.Scan() {
+			n := 1
+			for ; lines.Scan(); n++ {
 				if url := strings.TrimSpace(lines.Text()); url != "" && !yield(url, nil) {
 					return
 				}
 			}
-			if err := lines.Err(); err != nil {
-				yield("", &failure{exitUsage, fmt.Errorf("standard input: %w", err), "one URL a line"})
+			err := lines.Err()
+			if errors.Is(err, bufio.ErrTooLong) {
+				err = fmt.Errorf("longer than %s", config.Size(maxURLLine))
+			}
+			if err != nil {
+				yield("", usage("one URL a line", "standard input, line %d: %w", n, err))
 				return
 			}
 		}
@@ -145,11 +147,11 @@ const maxURLLine = 1 << 20
 
 // check decides on one URL. A URL that is none is reported and passed over; the
 // error is one that ends the run.
-func (k *checker) check(ctx context.Context, d proxy.Decider, out io.Writer, url string) error {
+func (k *checker) check(ctx context.Context, d proxy.Decider, url string) error {
 	target, err := proxy.ParseTarget(url)
 	if err != nil {
 		k.malformed++
-		fmt.Fprintf(k.stderr, "error: %q: %v\n", url, err)
+		fmt.Fprintf(k.stderr, "error: %.200q: %v\n", url, err)
 		return nil
 	}
 	decision, access, err := d.Decide(ctx, target)
@@ -167,17 +169,17 @@ func (k *checker) check(ctx context.Context, d proxy.Decider, out io.Writer, url
 		return nil
 	}
 	if k.json {
-		return json.NewEncoder(out).Encode(newResult(url, decision, access))
+		return printJSON(k.stdout, newResult(url, decision, access))
 	}
-	_, err = fmt.Fprintf(out, "%-9s %s  %s\n", decision.Verdict, url, because(decision, access))
+	_, err = fmt.Fprintf(k.stdout, "%-9s %s  %s\n", decision.Verdict, printable(url), because(decision, access))
 	return err
 }
 
-// because is the reason of a decision for people.
+// because is the reason of a decision for people, fit for a terminal.
 func because(d policy.Decision, a policy.Access) string {
 	switch d.Reason {
 	case policy.ReasonRule:
-		return fmt.Sprintf("line %d: %s (group %s)", d.Line, d.Rule, d.Group)
+		return fmt.Sprintf("line %d: %s (group %s)", d.Line, printable(d.Rule), d.Group)
 	case policy.ReasonNoRule:
 		return fmt.Sprintf("no rule matches (group %s)", d.Group)
 	case policy.ReasonNoGroup:
@@ -185,11 +187,11 @@ func because(d policy.Decision, a policy.Access) string {
 	case policy.ReasonRobotsTXT:
 		return "robots.txt itself is always allowed"
 	case policy.ReasonUnavailable:
-		return "no robots.txt: " + a.Cause
+		return "no robots.txt: " + printable(a.Cause)
 	case policy.ReasonUnreachable:
-		return "robots.txt is unreachable: " + a.Cause
+		return "robots.txt is unreachable: " + printable(a.Cause)
 	case policy.ReasonEgressDenied:
-		return a.Cause
+		return printable(a.Cause)
 	}
 	return string(d.Reason)
 }
@@ -217,7 +219,7 @@ func (k *checker) readFile(maxSize int64) (proxy.Source, error) {
 	if k.robots != "-" {
 		f, err := os.Open(k.robots)
 		if err != nil {
-			return nil, usage("", "--robots: %w", err)
+			return nil, usage("name a robots.txt file, or - for standard input", "--robots: %w", err)
 		}
 		defer f.Close()
 		in, name = f, k.robots

@@ -1,20 +1,19 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
 )
 
 func configCommand(e env) *cobra.Command {
-	c := &cobra.Command{Use: "config", Short: "Check the configuration, or show it with where each value came from", Args: cobra.NoArgs}
+	c := &cobra.Command{Use: "config", Short: "Check the configuration, or show it with where each value came from"}
 	c.AddCommand(configCheck(e), configShow(e))
 	return c
 }
 
 func configCheck(e env) *cobra.Command {
-	c := &cobra.Command{Use: "check", Short: "Report every fault of the configuration; exit 2 when there is one", Args: cobra.NoArgs}
+	c := &cobra.Command{Use: "check", Short: "Report every fault of the configuration; exit 2 when there is one", Args: noArgs}
 	load := settings(c, e, "listen", "admin", "agent", "profile", "mode")
 	quiet := c.Flags().BoolP("quiet", "q", false, "print nothing when it is valid")
 	c.RunE = func(*cobra.Command, []string) error {
@@ -40,7 +39,7 @@ func configCheck(e env) *cobra.Command {
 }
 
 func configShow(e env) *cobra.Command {
-	c := &cobra.Command{Use: "show", Short: "Print the effective configuration", Args: cobra.NoArgs}
+	c := &cobra.Command{Use: "show", Short: "Print the effective configuration", Args: noArgs}
 	load := settings(c, e, "listen", "admin", "agent", "profile", "mode")
 	asJSON := c.Flags().Bool("json", false, "print one JSON object a line: key, value, source")
 	c.RunE = func(*cobra.Command, []string) error {
@@ -52,9 +51,8 @@ func configShow(e env) *cobra.Command {
 			_, err = fmt.Fprint(e.stdout, loaded.YAML())
 			return err
 		}
-		out := json.NewEncoder(e.stdout)
 		for _, s := range loaded.Settings() {
-			if err := out.Encode(s); err != nil {
+			if err := printJSON(e.stdout, s); err != nil {
 				return err
 			}
 		}

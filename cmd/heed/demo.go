@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -23,8 +26,12 @@ func demoCommand(e env) *cobra.Command {
 that may dial nothing else; send a handful of requests through it; show what it
 allowed and refused, by which line, and the audit log. No network is needed, and
 nothing is left behind.`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return demo(e) },
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return demo(ctx, e)
+		},
 	}
 }
 
@@ -64,11 +71,11 @@ type demoSite struct {
 	scheme, host, robots string
 }
 
-func demo(e env) (err error) {
+func demo(ctx context.Context, e env) (err error) {
 	w := &demoWorld{sites: map[string]string{}, roots: x509.NewCertPool()}
 	defer func() { err = errors.Join(err, w.end()) }()
 	if w.dir, err = os.MkdirTemp("", "heed-demo-"); err != nil {
-		return err
+		return usage("TMPDIR names the folder for temporary files", "demo: %w", err)
 	}
 	if err := w.startSites(); err != nil {
 		return fmt.Errorf("demo sites: %w", err)
@@ -84,7 +91,7 @@ func demo(e env) (err error) {
 		}
 	}
 	for _, p := range demoPaths {
-		if err := w.ask(p.method, p.url); err != nil {
+		if err := w.ask(ctx, p.method, p.url); err != nil {
 			return err
 		}
 	}

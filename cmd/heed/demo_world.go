@@ -134,15 +134,15 @@ func (w *demoWorld) startHeed() error {
 }
 
 // ask sends one request as a crawler would.
-func (w *demoWorld) ask(method, url string) error {
-	req, err := http.NewRequest(method, url, nil)
+func (w *demoWorld) ask(ctx context.Context, method, url string) error {
+	req, err := http.NewRequestWithContext(ctx, method, url, nil)
 	if err != nil {
 		return err
 	}
 	req.Header.Set("User-Agent", demoAgent)
 	res, err := w.client.Do(req)
 	if err != nil {
-		return fmt.Errorf("demo: %s %s: %w", method, url, err)
+		return &failure{exitUnknown, fmt.Errorf("demo: %w", err), ""}
 	}
 	defer res.Body.Close()
 	_, err = io.Copy(io.Discard, res.Body)

@@ -20,7 +20,7 @@ func healthCommand(e env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "health",
 		Short: "Exit 0 when a running heed is ready, 1 when it is not, 3 when it does not answer",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 	}
 	load := settings(c, e, "admin")
 	quiet := c.Flags().BoolP("quiet", "q", false, "print nothing when it is ready")
@@ -37,10 +37,11 @@ func healthCommand(e env) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if !*quiet {
-			fmt.Fprintln(e.stdout, answer)
+		if *quiet {
+			return nil
 		}
-		return nil
+		_, err = fmt.Fprintln(e.stdout, answer)
+		return err
 	}
 	return c
 }
@@ -63,11 +64,13 @@ func ready(addr string) (string, error) {
 	if err != nil {
 		return "", &failure{exitUnknown, fmt.Errorf("answer from %s: %w", addr, err), ""}
 	}
-	text := strings.TrimSpace(string(body))
-	if res.StatusCode != http.StatusOK {
+	switch text := printable(strings.TrimSpace(string(body))); res.StatusCode {
+	case http.StatusOK:
+		return text, nil
+	case http.StatusServiceUnavailable:
 		return "", &failure{exitDisallow, fmt.Errorf("%s: %s", addr, text), ""}
 	}
-	return text, nil
+	return "", &failure{exitUnknown, fmt.Errorf("%s answers %s, as no heed does", addr, printable(res.Status)), "is admin.listen this address?"}
 }
 
 // dialable turns the address of a listener on all interfaces into one that can

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -42,12 +44,13 @@ func usage(hint, format string, args ...any) error {
 
 // run executes the command line and returns the exit code.
 func run(args []string, e env) int {
+	e.stdout = output{e.stdout}
 	root := &cobra.Command{
 		Use:           "heed",
 		Short:         "A forward proxy that makes crawlers obey robots.txt",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Version:       version(),
 	}
 	root.SetArgs(args)
 	root.SetIn(e.stdin)
@@ -57,15 +60,102 @@ func run(args []string, e env) int {
 		return usage("run '"+c.CommandPath()+" --help' for its flags", "%w", err)
 	})
 	root.AddCommand(serveCommand(e), checkCommand(e), demoCommand(e), caCommand(e), configCommand(e), healthCommand(e), versionCommand(e))
-	for _, c := range root.Commands() {
-		wrapArgs(c)
-	}
+	root.SetVersionTemplate("heed {{.Version}}\n")
+	root.SetHelpCommand(helpCommand(root))
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd(args...)
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", "{{if not .HasAvailableSubCommands}}", 1))
+	wrapArgs(root)
 	return report(e.stderr, root.Execute())
+}
+
+// output marks an error of standard output as such: whoever reads it got less
+// than there was to say, which is no fault of usage.
+type output struct{ io.Writer }
+
+func (o output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if err != nil {
+		err = &failure{exitUnknown, fmt.Errorf("standard output: %w", err), ""}
+	}
+	return n, err
+}
+
+// printJSON prints v as one line, with URLs as they are rather than made safe
+// for HTML.
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// printable is s without what would make a terminal do more than print: it may
+// come from a stranger.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case unicode.IsPrint(r):
+			return r
+		}
+		return unicode.ReplacementChar
+	}, s)
+}
+
+// helpCommand is cobra's, but a command that does not exist is an error.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Help about any command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, rest, err := root.Find(args)
+			if err != nil {
+				return err
+			}
+			if len(rest) > 0 {
+				return unknownCommand(c, rest[0])
+			}
+			c.InitDefaultHelpFlag()
+			return c.Help()
+		},
+	}
+}
+
+// needsCommand runs a command that only holds others. cobra alone would print
+// the help of one that is misspelt, and succeed.
+func needsCommand(c *cobra.Command, args []string) error {
+	switch {
+	case len(args) > 0:
+		return unknownCommand(c, args[0])
+	case c.HasParent():
+		return usage("run '"+c.CommandPath()+" --help' for its commands", "'%s' needs a command", c.CommandPath())
+	}
+	return c.Help()
+}
+
+func unknownCommand(c *cobra.Command, name string) error {
+	hint := "run '" + c.CommandPath() + " --help' for the commands"
+	c.SuggestionsMinimumDistance = 2
+	if near := c.SuggestionsFor(name); name != "" && len(near) > 0 {
+		hint = "did you mean '" + c.CommandPath() + " " + near[0] + "'?"
+	}
+	return usage(hint, "unknown command %q for '%s'", name, c.CommandPath())
+}
+
+// noArgs is for commands that take flags alone.
+func noArgs(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("unexpected argument %q", args[0])
+	}
+	return nil
 }
 
 // wrapArgs makes wrong arguments a usage error, for c and what is below it.
 func wrapArgs(c *cobra.Command) {
-	if check := c.Args; check != nil {
+	if c.HasSubCommands() {
+		c.Args, c.RunE = cobra.ArbitraryArgs, needsCommand
+	} else if check := c.Args; check != nil {
 		c.Args = func(c *cobra.Command, args []string) error {
 			if err := check(c, args); err != nil {
 				return usage("run '"+c.CommandPath()+" --help' for how it is used", "%w", err)
@@ -94,9 +184,7 @@ func report(w io.Writer, err error) int {
 			return code
 		}
 	case errors.As(err, &settings):
-		hint = "'heed config show' prints every setting and where it came from"
-	case strings.HasPrefix(err.Error(), "unknown command"):
-		hint = "run 'heed --help' for the commands"
+		hint = "'heed config check' reads the same settings and starts nothing"
 	}
 	if errors.As(err, &state) && state.Hint != "" {
 		hint = state.Hint

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -31,7 +30,7 @@ func serveCommand(e env) *cobra.Command {
 		Long: `Run the proxy. Point a crawler at it with http_proxy and https_proxy, and let it
 trust the CA that 'heed ca export' prints. Decisions go to the audit log
 (standard output by default), diagnostics to standard error.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 	}
 	load := settings(c, e, "listen", "admin", "agent", "profile", "mode")
 	c.RunE = func(*cobra.Command, []string) error {
@@ -72,13 +71,13 @@ func serve(ctx context.Context, stop func(), c config.Config, e env) error {
 	if err != nil {
 		return err
 	}
-	s.announce(c)
 	ended := make(chan error, 2)
 	go func() { ended <- s.proxy.Serve(s.listener) }()
 	if s.admin != nil {
 		go func() { ended <- s.admin.Serve(s.adminOn) }()
 	}
 	s.accepting.Store(true)
+	s.announce(c)
 	select {
 	case <-ctx.Done():
 		stop()
@@ -105,7 +104,7 @@ func newServer(c config.Config, e env, log *slog.Logger) (s *server, err error) 
 	s.transport = r.transport
 	if c.HTTPS.Mode == "intercept" {
 		if s.authority, err = ca.Open(caDir(c, e)); err != nil {
-			return s, err
+			return s, usage(caDirHint, "%w", err)
 		}
 	}
 	s.audit, err = audit.Open(audit.Options{
@@ -194,7 +193,11 @@ func (s *server) bind(c config.Config, r *reach) error {
 const adminTimeout = 30 * time.Second
 
 func bindError(key, flag string, err error) error {
-	return &failure{exitUsage, fmt.Errorf("%s: %w", key, err), "is another heed running? choose another address with --" + flag}
+	hint := "choose another address with --" + flag
+	if errors.Is(err, syscall.EADDRINUSE) {
+		hint = "is another heed running? " + hint
+	}
+	return usage(hint, "%s: %w", key, err)
 }
 
 // announce says where everything is and what is out of the ordinary.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -24,7 +23,7 @@ func version() string {
 }
 
 func versionCommand(e env) *cobra.Command {
-	c := &cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs}
+	c := &cobra.Command{Use: "version", Short: "Print the version", Args: noArgs}
 	asJSON := c.Flags().Bool("json", false, "print one JSON object")
 	c.RunE = func(*cobra.Command, []string) error {
 		v := struct {
@@ -34,7 +33,7 @@ func versionCommand(e env) *cobra.Command {
 			Arch    string `json:"arch"`
 		}{version(), runtime.Version(), runtime.GOOS, runtime.GOARCH}
 		if *asJSON {
-			return json.NewEncoder(e.stdout).Encode(v)
+			return printJSON(e.stdout, v)
 		}
 		_, err := fmt.Fprintf(e.stdout, "heed %s (%s, %s/%s)\n", v.Version, v.Go, v.OS, v.Arch)
 		return err
