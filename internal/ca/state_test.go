@@ -107,6 +107,30 @@ func TestKeyOpenToOthers(t *testing.T) {
 	}
 }
 
+// As Kubernetes gives a volume to a pod's fsGroup.
+func TestKeyOfAFolderGivenToAGroup(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no mode bits")
+	}
+	for mode, allowed := range map[fs.FileMode]bool{0o660: true, 0o440: true, 0o664: false, 0o662: false, 0o661: false} {
+		a := open(t)
+		path := filepath.Join(a.Dir(), keyFile)
+		if err := errors.Join(os.Chmod(a.Dir(), fs.ModeSetgid|0o770), os.Chmod(path, mode)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Open(a.Dir())
+		if !allowed {
+			requireState(t, err, path, "open to other users")
+			continue
+		}
+		if err != nil {
+			t.Errorf("mode %04o: %v", mode, err)
+		} else if got.Fingerprint() != a.Fingerprint() {
+			t.Errorf("mode %04o: another CA", mode)
+		}
+	}
+}
+
 func TestDanglingLinksAreNotReplaced(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{certFile, keyFile} {

@@ -160,14 +160,18 @@ func exists(path string) (bool, error) {
 	return true, nil
 }
 
-// readPrivate reads a file that nobody but its owner may touch. Windows has no such mode bits; there the folder's
-// access list protects it.
+// readPrivate reads a file that nobody but its owner may touch, except a group to which its folder was given. Windows
+// has no such mode bits; there the folder's access list protects it.
 func readPrivate(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, unreadable(path, err)
 	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
+	mode, private := info.Mode().Perm(), fs.FileMode(0o077)
+	if ofGroup(filepath.Dir(path)) {
+		private = 0o007
+	}
+	if mode&private != 0 && runtime.GOOS != "windows" {
 		return nil, &StateError{
 			Path:    path,
 			Problem: fmt.Sprintf("is open to other users (mode %04o)", mode),
@@ -179,6 +183,14 @@ func readPrivate(path string) ([]byte, error) {
 		return nil, unreadable(path, err)
 	}
 	return data, nil
+}
+
+// ofGroup reports whether dir was given to a group on purpose: nothing sets the set-group-ID bit by accident.
+// Kubernetes sets it for a pod's fsGroup, and opens every file of the volume to that group each time it is mounted
+// (0660; a Secret of 0400 becomes 0440). Without this a pod could not read its own CA back.
+func ofGroup(dir string) bool {
+	info, err := os.Stat(dir)
+	return err == nil && info.Mode()&fs.ModeSetgid != 0
 }
 
 // unreadable hides err from errors.Is on purpose: a file that is there and cannot be read is no absent CA.
