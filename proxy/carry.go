@@ -2,7 +2,9 @@ package proxy
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptrace"
 	"net/textproto"
@@ -17,13 +19,14 @@ import (
 // outgoing makes r the request that is sent to the origin. What it asks for is
 // x.target and nothing else, octet by octet.
 func (x *exchange) outgoing(r *http.Request) {
-	x.carried = true
 	origin := x.target.Origin
 	path, _, _ := strings.Cut(x.target.Path, "?")
-	r.URL.Scheme, r.URL.Host, r.URL.User = origin.Scheme, origin.Authority(), nil
+	// RFC 9112 3.2.4: OPTIONS of a URL without a path asks about the server.
+	star := r.RequestURI == "*" || r.Method == http.MethodOptions && r.URL.Path == "" && r.URL.RawQuery == "" && !r.URL.ForceQuery
+	r.URL.Scheme, r.URL.Host, r.URL.Opaque = origin.Scheme, origin.Authority(), ""
 	r.Host = r.URL.Host // RFC 9110 7.2: generated from the target, not received
 	switch {
-	case r.RequestURI == "*":
+	case star:
 		r.URL.Path, r.URL.RawPath, r.URL.Opaque = "", "", "*"
 	case r.URL.EscapedPath() == path || r.URL.Path == "" && path == "/":
 	case strings.HasPrefix(path, "//"):
@@ -33,7 +36,8 @@ func (x *exchange) outgoing(r *http.Request) {
 	default:
 		r.URL.Opaque = path
 	}
-	scrubRequest(r.Header)
+	r.Close = false // which says what becomes of the client's connection
+	scrubRequest(r)
 	x.p.rewriteAgent(r.Header)
 }
 
@@ -55,26 +59,45 @@ func (x *exchange) roundTrip(r *http.Request, _ *goproxy.ProxyCtx) (*http.Respon
 	r, stopInterim := x.relayInterim(r)
 	res, err := x.p.transport.RoundTrip(r)
 	stopInterim()
-	if err == nil && res.StatusCode == http.StatusSwitchingProtocols && r.Header["Upgrade"] == nil {
+	if err == nil && res.StatusCode == http.StatusSwitchingProtocols {
+		if _, ok := res.Body.(io.ReadWriteCloser); ok && r.Header["Upgrade"] != nil && listed(res.Header["Upgrade"], "websocket") {
+			scrubResponse(res.Header, x.rec.Intercepted)
+			switchToWebSocket(res.Header)
+			return res, nil // goproxy needs to write to the body
+		}
 		_ = res.Body.Close()
-		err = errors.New("the origin switched protocols unasked")
+		err = errUpgrade
 	}
 	if err != nil {
 		return x.failed(r, err), nil
 	}
-	scrubResponse(res, x.rec.Intercepted)
-	if body, ok := res.Body.(io.ReadWriteCloser); ok && res.StatusCode == http.StatusSwitchingProtocols {
-		res.Body = body // a WebSocket: goproxy needs to write to it
-	} else {
-		res.Body = &watchedBody{ReadCloser: res.Body, x: x, r: r}
+	if x.upload != nil && r.ProtoMajor == 1 {
+		// Without it net/http discards the rest of an upload as soon as the
+		// answer begins.
+		_ = http.NewResponseController(x.w.ResponseWriter).EnableFullDuplex()
 	}
+	x.duplex = x.upload != nil
+	scrubResponse(res.Header, x.rec.Intercepted)
+	if res.Header["Content-Type"] == nil {
+		res.Header["Content-Type"] = nil // present without a value: net/http does not guess one
+	}
+	if len(res.Trailer) > 0 && x.req.ProtoMajor == 1 && r.Method != http.MethodHead {
+		res.Header.Del("Content-Length") // HTTP/1.1 has trailers only after chunks
+	}
+	res.Body = &watchedBody{ReadCloser: res.Body, x: x, trailer: &res.Trailer}
 	return res, nil
 }
 
+// errUpgrade is a 101 that is no answer to the request.
+var errUpgrade = errors.New("the origin switched protocols unasked")
+
 // failed turns err into the answer that the client gets.
 func (x *exchange) failed(r *http.Request, err error) *http.Response {
-	if r.Context().Err() != nil {
-		x.clientGone(err)
+	if x.gone() {
+		x.abandon(err)
+	}
+	if fault := x.upload.fault(); fault != nil {
+		return x.bad(r, policy.ReasonBadRequest, fmt.Errorf("the request body cannot be read: %w", fault))
 	}
 	f := failureOf(err, x.target.Origin)
 	x.rec.ErrKind = f.kind
@@ -82,18 +105,10 @@ func (x *exchange) failed(r *http.Request, err error) *http.Response {
 	if f.reason == policy.ReasonEgressDenied {
 		x.rec.Decision.Verdict, x.rec.Decision.Reason, x.rec.Err = policy.Disallow, f.reason, err.Error()
 		title = "Address not allowed"
-	} else if !x.broken {
+	} else {
 		x.fail(f.reason, err)
 	}
 	return x.answer(r, refusal{status: f.status, token: f.kind, title: title, detail: f.detail})
-}
-
-// clientGone notes that nobody is there any more to be answered.
-func (x *exchange) clientGone(err error) {
-	x.broken = true
-	if x.rec.Err == "" {
-		x.rec.Err = "the client closed the connection: " + err.Error()
-	}
 }
 
 // relayInterim passes 1xx answers on (RFC 9110 15.2), but for 100, which net/http
@@ -105,13 +120,12 @@ func (x *exchange) relayInterim(r *http.Request) (*http.Request, func()) {
 	trace := &httptrace.ClientTrace{Got1xxResponse: func(status int, header textproto.MIMEHeader) error {
 		mu.Lock()
 		defer mu.Unlock()
-		if ended || status == http.StatusContinue {
-			return nil
+		if ended || status == http.StatusContinue || !x.req.ProtoAtLeast(1, 1) {
+			return nil // RFC 9110 15.2: HTTP/1.0 does not know them
 		}
 		h := x.w.Header()
-		for name, values := range header {
-			h[name] = values
-		}
+		maps.Copy(h, http.Header(header))
+		scrubResponse(h, x.rec.Intercepted)
 		x.w.ResponseWriter.WriteHeader(status)
 		clear(h)
 		return nil
@@ -127,24 +141,41 @@ func (x *exchange) relayInterim(r *http.Request) (*http.Request, func()) {
 // answer as if it were whole.
 type watchedBody struct {
 	io.ReadCloser
-	x *exchange
-	r *http.Request
+	x       *exchange
+	trailer *http.Header // complete when the body ends
 }
 
 func (b *watchedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		b.broke(err)
+	switch {
+	case err == nil:
+	case errors.Is(err, io.EOF):
+		scrubResponse(*b.trailer, b.x.rec.Intercepted)
+	default:
+		b.x.broke(err)
 	}
 	return n, err
 }
 
-func (b *watchedBody) broke(err error) {
-	if b.r.Context().Err() != nil {
-		b.x.clientGone(err)
+// Close deals with the upload first: the transport waits for whoever reads it.
+func (b *watchedBody) Close() error {
+	if b.x.upload != nil {
+		b.x.settle()
+	}
+	return b.ReadCloser.Close()
+}
+
+// broke notes that the rest of the origin's answer cannot be had.
+func (x *exchange) broke(err error) {
+	if x.gone() {
+		x.clientGone(err)
 		return
 	}
-	b.x.broken = true
-	b.x.rec.ErrKind = "http_response_incomplete"
-	b.x.fail(policy.ReasonUpstream, err)
+	x.broken = true
+	if fault := x.upload.fault(); fault != nil {
+		x.fail(policy.ReasonBadRequest, fmt.Errorf("the request body cannot be read: %w", fault))
+		return
+	}
+	x.rec.ErrKind = "http_response_incomplete"
+	x.fail(policy.ReasonUpstream, err)
 }

@@ -3,14 +3,13 @@ package proxy
 import (
 	"net"
 	"net/netip"
+	"strings"
 	"sync"
 
 	"heed/policy"
 )
 
-type addrPort = netip.AddrPort
-
-func parseAddr(s string) addrPort {
+func parseAddr(s string) netip.AddrPort {
 	addr, _ := netip.ParseAddrPort(s)
 	return netip.AddrPortFrom(addr.Addr().Unmap(), addr.Port())
 }
@@ -20,8 +19,8 @@ type clientConn struct {
 	net.Conn
 	ahead   []byte // octets that were read before the connection was hijacked
 	origin  policy.Origin
-	addr    addrPort
-	release func() // called once, when the connection is closed
+	addr    netip.AddrPort
+	release func() // called once, when the connection is closed; nil: nobody is told
 	once    sync.Once
 }
 
@@ -32,6 +31,15 @@ func (c *clientConn) Read(b []byte) (int, error) {
 		return n, nil
 	}
 	return c.Conn.Read(b)
+}
+
+// absolute completes a request target in origin form by the tunnel that it came
+// out of, nil outside one, and removes userinfo.
+func (c *clientConn) absolute(target string) string {
+	if c != nil && strings.HasPrefix(target, "/") {
+		target = c.origin.String() + target
+	}
+	return withoutUserinfo(target)
 }
 
 // peek returns the first octet and leaves it to be read.

@@ -34,7 +34,7 @@ type planKey struct{}
 // connect deals with a CONNECT: what must be refused is answered here, the rest
 // goes through goproxy's hook to hijacked.
 func (x *exchange) connect(r *http.Request) {
-	x.rec.URL = r.RequestURI
+	x.rec.URL = withoutUserinfo(r.RequestURI)
 	origin, err := connectAuthority(r, x.link)
 	if err != nil {
 		x.badRequest(policy.ReasonBadRequest, err)
@@ -60,29 +60,29 @@ func (p *Proxy) onConnect(host string, _ *goproxy.ProxyCtx) (*goproxy.ConnectAct
 	return &goproxy.ConnectAction{Action: goproxy.ConnectHijack, Hijack: p.hijacked}, host
 }
 
-// hijacked owns the client's connection from here on. It returns when the
-// tunnel has ended, or when the inner server has taken the connection over.
+// hijacked has the client's connection. It returns when the tunnel has ended, or
+// when the inner server has taken the connection over; otherwise the end of the
+// exchange closes it.
 func (p *Proxy) hijacked(r *http.Request, conn net.Conn, _ *goproxy.ProxyCtx) {
 	x := exchangeOf(r)
 	pl, ok := r.Context().Value(planKey{}).(plan)
 	client, isClient := conn.(*clientConn)
 	if !ok || !isClient {
-		_ = conn.Close()
+		x.fail(policy.ReasonInternal, errors.New("hijacked something else than a client's CONNECT"))
 		return
 	}
 	client.origin, client.addr = pl.origin, x.rec.Client
+	x.silent = pl.tunnel == nil // what is said inside is recorded, not the CONNECT
 	if !p.opening.add(client) {
-		_ = client.Close()
-		x.silent = true
+		x.rec.Err = errShutdown.Error()
 		return
 	}
 	defer p.opening.remove(client)
-	x.w.status = http.StatusOK
 	if _, err := client.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n")); err != nil {
-		_ = client.Close()
-		x.clientGoneQuietly(err)
+		x.clientGone(err)
 		return
 	}
+	x.w.status = http.StatusOK
 	if pl.tunnel != nil {
 		x.tunnel(client, pl.tunnel)
 		return
@@ -96,6 +96,10 @@ func connectAuthority(r *http.Request, l *link) (policy.Origin, error) {
 	authority := r.RequestURI
 	if l.intercepted() {
 		return policy.Origin{}, errors.New("CONNECT inside a tunnel")
+	}
+	if r.ContentLength != 0 {
+		// It would be taken for what is said inside the tunnel.
+		return policy.Origin{}, errors.New("CONNECT has no content (RFC 9110, section 9.3.6)")
 	}
 	if strings.Contains(authority, "/") {
 		return policy.Origin{}, errors.New("the target of CONNECT is host:port, without scheme and path")
@@ -124,11 +128,7 @@ func (x *exchange) permitTunnel(r *http.Request) bool {
 	default:
 		*d = policy.Decision{Reason: policy.ReasonRestrictedTunnel, Agent: x.p.agent()}
 	}
-	x.decided()
-	if err != nil {
-		x.clientGone(err)
-		return false
-	}
+	x.decided(err)
 	if x.rec.Decision.Allowed() || x.p.monitor {
 		return true
 	}

@@ -13,6 +13,10 @@
 // RFC 9113 inside interception, Proxy-Status (RFC 9209) and problem details
 // (RFC 9457). Every exchange ends in exactly one [Record].
 //
+// What net/http refuses by itself over HTTP/1.1 is explained and recorded, too.
+// Over HTTP/2 it is not: a malformed request is a stream error there, or a bare
+// answer of net/http's, and no handler hears of it.
+//
 // Deciding belongs to package policy, retrieving robots.txt to package fetch,
 // writing records to the audit log.
 package proxy

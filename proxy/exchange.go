@@ -19,14 +19,15 @@ import (
 // goroutine of ServeHTTP; what other goroutines touch is atomic.
 type exchange struct {
 	p      *Proxy
-	req    *http.Request // as it came, its header and URL apart
+	req    *http.Request // net/http's own; URL and header are changed under way
 	rec    Record
 	w      responseWriter
 	link   *link
 	target policy.Target
 	upload *upload // nil when the request has no body
 
-	carried bool // sent on to the origin
+	duplex  bool // the answer may go out while the upload still comes in
+	settled bool // the upload has been dealt with
 	silent  bool // nothing to record: a CONNECT whose content is recorded instead
 	broken  bool // the answer is incomplete, and the client must see that
 	opened  bool // the open record of a WebSocket has been written
@@ -54,16 +55,14 @@ func (p *Proxy) begin(w http.ResponseWriter, r *http.Request) (*exchange, *http.
 		Intercepted: x.link.intercepted(),
 	}
 	x.w = responseWriter{ResponseWriter: w, x: x}
-	if x.link != nil && x.link.http != nil {
-		x.link.http.serving.Store(true)
+	if x.link.http != nil {
+		x.link.http.begin(r)
 	}
+	// A copy, because net/http looks at the body in its own request to know what
+	// is left of it.
+	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	x.upload = watchUpload(r)
-	if x.upload != nil && r.ProtoMajor == 1 {
-		// Without it net/http discards the rest of an upload as soon as the
-		// answer begins.
-		_ = http.NewResponseController(w).EnableFullDuplex()
-	}
-	return x, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+	return x, r
 }
 
 // end closes the exchange, whatever happened: it writes the record and breaks
@@ -73,13 +72,13 @@ func (x *exchange) end() {
 	if fault := recover(); fault != nil {
 		x.panicked(fault)
 	}
+	x.w.closeHijacked()
+	if x.broken && !x.w.hijacked && x.w.status != 0 {
+		x.w.flush() // what came so far is the client's
+	}
 	if x.upload != nil {
 		x.settle()
 		x.rec.RequestBytes = x.upload.read.Load()
-	}
-	x.w.closeHijacked()
-	if x.broken && !x.w.hijacked {
-		x.w.flush() // what came so far is the client's
 	}
 	x.rec.Status, x.rec.ResponseBytes = x.w.status, x.w.written.Load()
 	if x.opened {
@@ -88,7 +87,7 @@ func (x *exchange) end() {
 	}
 	x.rec.Duration = time.Since(x.rec.Time)
 	if !x.silent {
-		x.p.onRecord(&x.rec)
+		x.p.record(&x.rec)
 	}
 	x.p.active.Add(-1)
 	if x.broken {
@@ -102,7 +101,7 @@ func (x *exchange) open(status int) {
 	x.opened = true
 	first := x.rec
 	first.Event, first.Status, first.Duration = EventOpen, status, time.Since(x.rec.Time)
-	x.p.onRecord(&first)
+	x.p.record(&first)
 }
 
 // panicked turns a panic into a 500, or into a broken answer when one is under
@@ -113,12 +112,37 @@ func (x *exchange) panicked(fault any) {
 		x.broken = true
 		return
 	}
+	x.silent = false
 	x.p.log.Error("panic while serving", "id", x.rec.ID, "panic", fault, "stack", string(debug.Stack()))
 	x.fail(policy.ReasonInternal, fmt.Errorf("panic: %v", fault))
 	if !x.broken {
 		x.refuse(refusal{status: http.StatusInternalServerError, token: "proxy_internal_error",
 			title: "Internal error", detail: "heed made a mistake; its log says more under the id " + x.rec.ID})
 	}
+}
+
+// gone reports whether there is nobody left to be answered. A stream of HTTP/2
+// whose upload broke off is over, although its context may end a little later.
+func (x *exchange) gone() bool {
+	return x.req.Context().Err() != nil || x.req.ProtoMajor == 2 && x.upload.fault() != nil
+}
+
+// clientGone notes that the client cannot have the rest of its answer.
+func (x *exchange) clientGone(err error) {
+	x.broken = true
+	switch {
+	case x.rec.Err != "":
+	case errors.Is(context.Cause(x.req.Context()), errShutdown):
+		x.rec.Err = errShutdown.Error()
+	default:
+		x.rec.Err = "the client closed the connection: " + err.Error()
+	}
+}
+
+// abandon ends an exchange that nobody waits for. It does not return.
+func (x *exchange) abandon(err error) {
+	x.clientGone(err)
+	panic(http.ErrAbortHandler)
 }
 
 // fail makes the record one of an error. What robots.txt said is kept.
@@ -139,24 +163,6 @@ func (x *exchange) deliver(res *http.Response) {
 	_, _ = io.Copy(&x.w, res.Body)
 }
 
-// settle gives an upload that outlives its answer the time in which
-// http.Transport goes on sending it, and then ends it: nothing may read the
-// body once the handler has returned.
-func (x *exchange) settle() {
-	if !x.upload.ended() && x.w.status != 0 && !x.broken && x.carried {
-		x.w.flush()
-		select {
-		case <-x.upload.done:
-		case <-time.After(uploadGrace):
-		}
-	}
-	_ = x.upload.Close()
-}
-
-// uploadGrace is a little more than the 50 ms that http.Transport waits for the
-// end of an upload after the answer's; then it closes the connection.
-const uploadGrace = 60 * time.Millisecond
-
 // ids makes record identifiers: a prefix drawn at each start and a counter.
 type ids struct {
 	prefix string
@@ -171,15 +177,8 @@ func (i *ids) next() string {
 
 // clientAddr returns the peer's address; the zero value when it has none.
 func clientAddr(l *link, r *http.Request) netip.AddrPort {
-	if l != nil && l.addr.IsValid() {
+	if l.addr.IsValid() {
 		return l.addr
 	}
-	addr, _ := netip.ParseAddrPort(r.RemoteAddr)
-	return addr
-}
-
-// clientGoneQuietly is clientGone where there is no answer to be broken.
-func (x *exchange) clientGoneQuietly(err error) {
-	x.clientGone(err)
-	x.broken = false
+	return parseAddr(r.RemoteAddr)
 }

@@ -28,13 +28,18 @@ type failure struct {
 func failureOf(err error, o policy.Origin) failure {
 	var denied *netguard.DeniedError
 	if errors.As(err, &denied) {
-		return failure{http.StatusForbidden, "destination_ip_prohibited",
-			o.Host + " leads to an address that may not be dialled: " + denied.Error(), policy.ReasonEgressDenied}
+		return failure{http.StatusForbidden, "destination_ip_prohibited", deniedDetail(o), policy.ReasonEgressDenied}
 	}
 	f := upstreamFailure(err)
 	f.detail = o.Authority() + ": " + f.detail
 	f.reason = policy.ReasonUpstream
 	return f
+}
+
+// deniedDetail does not name the address: what a name leads to inside is nobody
+// else's to know.
+func deniedDetail(o policy.Origin) string {
+	return o.Host + " leads to an address that may not be dialled: egress.allow and egress.deny decide"
 }
 
 func upstreamFailure(err error) failure {
@@ -44,9 +49,9 @@ func upstreamFailure(err error) failure {
 	var hostname x509.HostnameError
 	var authority x509.UnknownAuthorityError
 	var invalid x509.CertificateInvalidError
-	var alert tls.AlertError
 	var record tls.RecordHeaderError
 	var op *net.OpError
+	alert, isAlert := remoteAlert(err)
 	switch {
 	case errors.As(err, &dns) && dns.IsTimeout:
 		return failure{status: late, kind: "dns_timeout", detail: "the name server did not answer in time"}
@@ -54,8 +59,8 @@ func upstreamFailure(err error) failure {
 		return failure{status: bad, kind: "dns_error", detail: "the name does not resolve"}
 	case errors.As(err, &unverified), errors.As(err, &hostname), errors.As(err, &authority), errors.As(err, &invalid):
 		return failure{status: bad, kind: "tls_certificate_error", detail: "the certificate does not verify: " + rootCause(err)}
-	case errors.As(err, &alert):
-		return failure{status: bad, kind: "tls_alert_received", detail: "the origin ended the TLS handshake: " + alert.Error()}
+	case isAlert:
+		return failure{status: bad, kind: "tls_alert_received", detail: "the origin ended the TLS handshake: " + alert}
 	case errors.As(err, &record):
 		return failure{status: bad, kind: "tls_protocol_error", detail: "the origin does not speak TLS"}
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -69,8 +74,22 @@ func upstreamFailure(err error) failure {
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF),
 		errors.Is(err, io.ErrUnexpectedEOF), strings.Contains(err.Error(), "server closed"):
 		return failure{status: bad, kind: "connection_terminated", detail: "the origin closed the connection"}
+	case errors.Is(err, errUpgrade):
+		return failure{status: bad, kind: "http_upgrade_failed", detail: err.Error()}
+	case strings.Contains(err.Error(), "server response headers exceeded"):
+		return failure{status: bad, kind: "http_response_header_section_size", detail: "the header section of the answer is too large"}
 	}
 	return failure{status: bad, kind: "http_protocol_error", detail: "the origin's answer is not valid HTTP"}
+}
+
+// remoteAlert returns the text of a TLS alert that the other side sent. Its type is
+// crypto/tls's own secret.
+func remoteAlert(err error) (string, bool) {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "remote error" {
+		return op.Err.Error(), true
+	}
+	return "", false
 }
 
 func timedOut(err error) bool {

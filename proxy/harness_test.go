@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -250,9 +249,20 @@ func readHead(c net.Conn) (string, error) {
 // secure speaks TLS inside a tunnel, with HTTP/1.1.
 func (h *heed) secure(c net.Conn, name string) *tls.Conn {
 	h.t.Helper()
+	return h.handshake(c, name, "http/1.1")
+}
+
+// secureH2 is secure for HTTP/2.
+func (h *heed) secureH2(c net.Conn, name string) *tls.Conn {
+	h.t.Helper()
+	return h.handshake(c, name, "h2")
+}
+
+func (h *heed) handshake(c net.Conn, name, protocol string) *tls.Conn {
+	h.t.Helper()
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(h.ca.PEM())
-	s := tls.Client(c, &tls.Config{RootCAs: roots, ServerName: name, NextProtos: []string{"http/1.1"}})
+	s := tls.Client(c, &tls.Config{RootCAs: roots, ServerName: name, NextProtos: []string{protocol}})
 	if err := s.Handshake(); err != nil {
 		h.t.Fatalf("handshake as %s: %v", name, err)
 	}
@@ -287,4 +297,4 @@ func bodyErr(res *http.Response) error {
 	return err
 }
 
-var errNotReached = errors.New("not reached")
+type ctx = context.Context

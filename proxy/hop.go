@@ -6,20 +6,19 @@ import (
 	"strings"
 )
 
-// hopFields belong to one connection and are never passed on (RFC 9110 7.6.1).
-// Upgrade and TE are dealt with apart.
+// hopFields belong to one connection and are never passed on (RFC 9110 7.6.1,
+// 11.7). Upgrade and TE are dealt with apart.
 var hopFields = []string{
-	"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization",
-	"Transfer-Encoding", "Http2-Settings",
+	"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authentication-Info",
+	"Proxy-Authorization", "Transfer-Encoding", "Http2-Settings",
 }
 
 // scrubRequest removes what concerns only the client's connection. An upgrade
 // to WebSocket survives, and so does "TE: trailers".
-func scrubRequest(h http.Header) {
-	upgrade := ""
-	if listed(h["Connection"], "upgrade") && listed(h["Upgrade"], "websocket") {
-		upgrade = "websocket"
-	}
+func scrubRequest(r *http.Request) {
+	h := r.Header
+	// RFC 9110 7.8: HTTP/1.0 has no Upgrade; a WebSocket's request has no body (RFC 6455 4.1).
+	upgrade := r.ProtoAtLeast(1, 1) && r.ContentLength == 0 && listed(h["Connection"], "upgrade") && listed(h["Upgrade"], "websocket")
 	trailers := listed(h["Te"], "trailers")
 	removeHop(h)
 	h.Del("Te")
@@ -27,22 +26,22 @@ func scrubRequest(h http.Header) {
 	if trailers {
 		h["Te"] = []string{"trailers"}
 	}
-	if upgrade != "" {
-		h["Connection"], h["Upgrade"] = []string{"Upgrade"}, []string{upgrade}
+	if upgrade {
+		switchToWebSocket(h)
 	}
 }
 
+// switchToWebSocket makes a scrubbed header one that switches to WebSocket, and to nothing else.
+func switchToWebSocket(h http.Header) {
+	h["Connection"], h["Upgrade"] = []string{"Upgrade"}, []string{"websocket"}
+}
+
 // scrubResponse removes what concerns only the origin's connection, and what
-// could be taken for heed's own word.
-func scrubResponse(res *http.Response, intercepted bool) {
-	h := res.Header
-	upgrade := h["Upgrade"]
+// could be taken for heed's own word, from the header of an answer, an interim
+// answer or the trailer.
+func scrubResponse(h http.Header, intercepted bool) {
 	removeHop(h)
-	if res.StatusCode == http.StatusSwitchingProtocols {
-		h["Connection"], h["Upgrade"] = []string{"Upgrade"}, upgrade
-	} else {
-		h.Del("Upgrade")
-	}
+	h.Del("Upgrade")
 	if intercepted {
 		// It would lead clients around the proxy (RFC 7838).
 		h.Del("Alt-Svc")
@@ -54,11 +53,9 @@ func scrubResponse(res *http.Response, intercepted bool) {
 			h["Proxy-Status"] = status
 		}
 	}
-	if h["Content-Type"] == nil {
-		h["Content-Type"] = nil // present without a value: net/http does not guess one
-	}
 }
 
+// removeHop deletes the fields of one connection and those that it names.
 func removeHop(h http.Header) {
 	for _, value := range h["Connection"] {
 		for name := range strings.SplitSeq(value, ",") {

@@ -3,9 +3,12 @@ package proxy
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -24,55 +27,73 @@ type httpConn struct {
 	p       *Proxy
 	client  *clientConn // the tunnel it came out of; nil outside one
 	serving atomic.Bool // from the handler's first line until its answer is out
-	head    []byte      // the beginning of the request that is being read
-	since   time.Time   // when that began
+	head    requestHead
+	fresh   bool // no request has come yet
+	last    bool // what follows the answer cannot be told from the rest of an upload
 }
-
-// headKept bounds what is remembered of a request that may turn out malformed:
-// enough to name its target.
-const headKept = 4 << 10
 
 func (c *httpConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	if n > 0 && !c.serving.Load() {
-		if len(c.head) == 0 {
-			c.since = time.Now()
-		}
-		c.head = append(c.head, b[:min(n, headKept-len(c.head))]...)
-	}
+	c.head.read(b[:n])
 	return n, err
 }
 
 func (c *httpConn) Write(b []byte) (int, error) {
-	if c.serving.Load() || !bytes.HasPrefix(b, []byte("HTTP/1.1 ")) {
+	if c.serving.Load() || !bytes.HasPrefix(b, []byte("HTTP/1.")) {
 		return c.Conn.Write(b)
 	}
 	if _, err := c.Conn.Write(c.explain(b)); err != nil {
 		return 0, err
 	}
+	c.linger() // net/http closes now
 	return len(b), nil
 }
 
 // CloseWrite lets net/http linger, so that a refusal is not lost to a reset.
 func (c *httpConn) CloseWrite() error { return closeWrite(c.Conn) }
 
-// idle is told that an answer is out and the next request may come.
+// begin is told that a request has come to its handler.
+func (c *httpConn) begin(r *http.Request) {
+	c.serving.Store(true)
+	c.head.served(r.ContentLength)
+}
+
+// idle is told that an answer is out and the next request may come. It does not
+// return when none may: net/http would take the rest of the body for one.
 func (c *httpConn) idle() {
-	c.head = c.head[:0]
+	if c.last {
+		c.linger()
+		panic(http.ErrAbortHandler)
+	}
+	c.head.idle()
 	c.serving.Store(false)
 }
+
+// linger takes what the client is still sending, for a moment: closing would
+// reset the connection and could cost the client its answer.
+func (c *httpConn) linger() {
+	_ = c.CloseWrite()
+	_ = c.SetReadDeadline(time.Now().Add(lingerTime))
+	_, _ = io.CopyN(io.Discard, c.Conn, lingerSize)
+}
+
+const (
+	lingerTime = 500 * time.Millisecond
+	lingerSize = 256 << 10
+)
 
 // explain turns net/http's own answer into heed's, and records the exchange.
 func (c *httpConn) explain(answer []byte) []byte {
 	status, said := parseAnswer(answer)
 	c.p.active.Add(1)
 	defer c.p.active.Add(-1)
-	method, target, fault := diagnose(c.head)
+	head, since := c.head.pending()
+	method, target, fault := diagnose(head)
 	if said != "" {
 		fault = said
 	}
 	x := &exchange{p: c.p, rec: Record{
-		Time: c.since, ID: c.p.ids.next(), Event: EventExchange, Method: method, URL: c.absolute(target),
+		Time: since, ID: c.p.ids.next(), Event: EventExchange, Method: method, URL: c.client.absolute(target),
 		Client: c.peer(), Enforced: !c.p.monitor, Intercepted: c.client != nil, Status: status,
 	}}
 	reason, title := policy.ReasonBadRequest, http.StatusText(status)
@@ -80,7 +101,7 @@ func (c *httpConn) explain(answer []byte) []byte {
 		reason = policy.ReasonLimit
 		fault = fmt.Sprintf("the header section is larger than limits.header_bytes (%d bytes)", c.p.headerBytes)
 	}
-	x.fail(reason, fmt.Errorf("%s", fault))
+	x.fail(reason, errors.New(fault))
 	res := x.answer(&http.Request{Method: method, Header: http.Header{}}, refusal{
 		status: status, token: "http_request_error", title: title, detail: fault,
 	})
@@ -88,25 +109,19 @@ func (c *httpConn) explain(answer []byte) []byte {
 	res.Close = true
 	var out bytes.Buffer
 	_ = res.Write(&out) // a buffer takes everything
-	x.rec.ResponseBytes = res.ContentLength
-	x.rec.Duration = time.Since(c.since)
-	c.p.onRecord(&x.rec)
+	if method != http.MethodHead {
+		x.rec.ResponseBytes = res.ContentLength
+	}
+	x.rec.Duration = time.Since(since)
+	c.p.record(&x.rec)
 	return out.Bytes()
 }
 
-func (c *httpConn) peer() addrPort {
+func (c *httpConn) peer() netip.AddrPort {
 	if c.client != nil {
 		return c.client.addr
 	}
 	return parseAddr(c.RemoteAddr().String())
-}
-
-// absolute completes a target in origin form by the tunnel it came out of.
-func (c *httpConn) absolute(target string) string {
-	if c.client != nil && strings.HasPrefix(target, "/") {
-		target = c.client.origin.String() + target
-	}
-	return withoutUserinfo(target)
 }
 
 // parseAnswer reads the status of an answer of net/http's own, and the reason
@@ -123,38 +138,44 @@ func parseAnswer(answer []byte) (status int, said string) {
 	return status, said
 }
 
-// diagnose says what is wrong with a request that net/http did not accept.
+// diagnose says what is wrong with a request that net/http did not accept. head
+// is what came of it, cut off at headKept; nil when that is not known.
 func diagnose(head []byte) (method, target, fault string) {
-	line, _, _ := bytes.Cut(head, []byte("\n"))
+	line, _, complete := bytes.Cut(bytes.TrimLeft(head, "\r\n"), []byte("\n"))
 	method, rest, _ := strings.Cut(strings.TrimRight(string(line), "\r"), " ")
 	target, _, _ = strings.Cut(rest, " ")
+	fault = "the request cannot be read"
+	if method == "" {
+		return "", "", fault
+	}
 	if len(method) > 32 || strings.ContainsFunc(method, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return "", "", "the request line is not HTTP"
 	}
-	if _, err := url.ParseRequestURI(target); err != nil && method != http.MethodConnect {
-		if inner, ok := err.(*url.Error); ok { //nolint:errorlint // the type is what net/url documents
-			err = inner.Err
-		}
-		return method, target, "the request target cannot be read: " + err.Error()
+	if !complete {
+		return method, target, fault
 	}
-	if _, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(head))); err != nil {
-		return method, target, "the request cannot be read: " + err.Error()
+	var inner *url.Error
+	if _, err := url.ParseRequestURI(target); method != http.MethodConnect && errors.As(err, &inner) {
+		return method, target, "the request target cannot be read: " + inner.Err.Error()
 	}
-	return method, target, "the request cannot be read"
+	if _, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(head))); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		fault += ": " + err.Error()
+	}
+	return method, target, fault
 }
 
 // withoutUserinfo removes user and password from a target that may be malformed.
 func withoutUserinfo(target string) string {
-	scheme, rest, ok := strings.Cut(target, "://")
-	if !ok {
+	if strings.HasPrefix(target, "/") {
 		return target
 	}
-	end := strings.IndexAny(rest, "/?#")
-	if end < 0 {
-		end = len(rest)
+	start := 0 // the target of a CONNECT has no scheme
+	if i := strings.Index(target, "://"); i >= 0 {
+		start = i + len("://")
 	}
-	if at := strings.LastIndexByte(rest[:end], '@'); at >= 0 {
-		rest = rest[at+1:]
+	authority := target[start:]
+	if i := strings.IndexAny(authority, "/?#"); i >= 0 {
+		authority = authority[:i]
 	}
-	return scheme + "://" + rest
+	return target[:start] + target[start+strings.LastIndexByte(authority, '@')+1:]
 }

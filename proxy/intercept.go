@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
+	"strings"
 	"time"
 
 	"heed/policy"
@@ -19,23 +21,37 @@ const recordHandshake = 0x16
 // What is said in the open goes to the same server, as http. Anything else is a
 // bad request, and silence ends after the header timeout.
 func (x *exchange) intercept(client *clientConn) {
-	x.silent = true // its requests are recorded, not the CONNECT
-	if x.p.headerTimeout > 0 {
-		_ = client.SetDeadline(time.Now().Add(x.p.headerTimeout))
-	}
+	x.limitSilence(client)
 	first, err := client.peek()
 	switch {
 	case err != nil:
-		_ = client.Close()
 	case first == recordHandshake:
 		x.interceptTLS(client)
 	case isMethodStart(first):
 		x.interceptPlain(client)
 	default:
-		_ = client.Close()
 		x.silent = false
-		x.fail(policy.ReasonBadRequest, fmt.Errorf("first octet 0x%02x: neither TLS nor HTTP", first))
+		x.fail(policy.ReasonBadRequest, errFirst(first))
 	}
+}
+
+// limitSilence bounds the time that a client may take to say what it wants.
+func (x *exchange) limitSilence(client *clientConn) {
+	if x.p.headerTimeout > 0 {
+		_ = client.SetDeadline(time.Now().Add(x.p.headerTimeout))
+	}
+}
+
+func errFirst(octet byte) error {
+	return fmt.Errorf("first octet 0x%02x: neither TLS nor HTTP", octet)
+}
+
+// serveInside hands a connection to the inner server, which closes it.
+func (x *exchange) serveInside(client *clientConn, conn net.Conn) {
+	_ = client.SetDeadline(time.Time{})
+	x.p.opening.remove(client)
+	x.w.conn = nil
+	x.p.inner.push(conn)
 }
 
 // isMethodStart reports whether c can begin an HTTP/1.1 request line.
@@ -43,53 +59,58 @@ func isMethodStart(c byte) bool { return 'A' <= c && c <= 'Z' || 'a' <= c && c <
 
 func (x *exchange) interceptPlain(client *clientConn) {
 	client.origin.Scheme = "http"
-	_ = client.SetDeadline(time.Time{})
-	x.p.inner.push(&httpConn{Conn: client, client: client, p: x.p})
+	x.serveInside(client, &httpConn{Conn: client, client: client, p: x.p, fresh: true})
 }
 
 func (x *exchange) interceptTLS(client *clientConn) {
 	conn := tls.Server(client, x.p.tlsConfig)
-	if err := conn.HandshakeContext(context.Background()); err != nil { // bounded by the deadline
-		_ = client.Close()
+	err := conn.HandshakeContext(context.Background()) // bounded by the deadline
+	switch {
+	case errors.Is(err, errLeaf):
+		x.silent = false
+		x.p.log.Error("no certificate to intercept with", "host", client.origin.Host, "error", err)
+		x.fail(policy.ReasonInternal, err)
+	case err != nil:
 		x.p.handshakeFailed(client, err)
-		return
-	}
-	_ = client.SetDeadline(time.Time{})
-	if conn.ConnectionState().NegotiatedProtocol == "h2" {
+	case conn.ConnectionState().NegotiatedProtocol == "h2":
 		// net/http recognises HTTP/2 by the type of the connection.
-		x.p.inner.push(conn)
-		return
+		x.serveInside(client, conn)
+	default:
+		x.serveInside(client, &httpConn{Conn: conn, client: client, p: x.p, fresh: true})
 	}
-	x.p.inner.push(&httpConn{Conn: conn, client: client, p: x.p})
 }
 
 // handshakeFailed names the commonest trouble of all in words that help.
 func (p *Proxy) handshakeFailed(client *clientConn, err error) {
-	var alert tls.AlertError
-	if errors.As(err, &alert) {
+	if alert, ok := remoteAlert(err); ok {
 		p.log.Warn("client does not accept the interception certificate: it has to trust heed's CA (heed ca export)",
-			"client", client.addr, "host", client.origin.Host, "alert", alert.Error())
+			"client", client.addr, "host", client.origin.Host, "alert", alert)
 		return
 	}
 	p.log.Debug("TLS handshake with client failed", "client", client.addr, "host", client.origin.Host, "error", err)
 }
 
-// certificate answers a ClientHello with a leaf for the name that it asks for
-// and the CONNECT host.
+// errLeaf marks a handshake that failed for want of a certificate.
+var errLeaf = errors.New("interception certificate")
+
+// certificate answers a ClientHello with a leaf for the CONNECT host and the name
+// that it asks for.
 func (p *Proxy) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	client, ok := hello.Conn.(*clientConn)
 	if !ok {
-		return nil, errors.New("certificate asked for outside a tunnel")
+		return nil, fmt.Errorf("%w: asked for outside a tunnel", errLeaf)
 	}
-	host := client.origin.Host
-	if hello.ServerName == "" {
-		return p.leaf(host)
+	names := []string{client.origin.Host}
+	if hello.ServerName != "" {
+		if sni, err := policy.ParseOrigin("https", hello.ServerName); err == nil && sni.Host != names[0] {
+			names = append(names, sni.Host)
+		}
 	}
-	sni, err := policy.ParseOrigin("https", hello.ServerName)
-	if err != nil || sni.Host == host {
-		return p.leaf(host)
+	leaf, err := p.leaf(names...)
+	if err != nil {
+		return nil, fmt.Errorf("%w for %s: %w", errLeaf, strings.Join(names, ", "), err)
 	}
-	return p.leaf(host, sni.Host)
+	return leaf, nil
 }
 
 // newTLSConfig returns the configuration of all intercepted connections. It is
@@ -120,18 +141,22 @@ func (p *Proxy) serveIntercepted(w http.ResponseWriter, r *http.Request) {
 type link struct {
 	client *clientConn // the tunnel they came out of; nil outside one
 	http   *httpConn   // nil for HTTP/2
-	addr   addrPort
+	addr   netip.AddrPort
 }
 
 type linkKey struct{}
 
+// linkOf returns the link that connContext put into the context, and an empty one
+// where there is none.
 func linkOf(ctx context.Context) *link {
-	l, _ := ctx.Value(linkKey{}).(*link)
-	return l
+	if l, ok := ctx.Value(linkKey{}).(*link); ok {
+		return l
+	}
+	return &link{}
 }
 
-// intercepted reports whether the requests come out of a tunnel. A nil link does not.
-func (l *link) intercepted() bool { return l != nil && l.client != nil }
+// intercepted reports whether the requests come out of a tunnel.
+func (l *link) intercepted() bool { return l.client != nil }
 
 // connContext puts the link of c into the context of its requests.
 func connContext(ctx context.Context, c net.Conn) context.Context {

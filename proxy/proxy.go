@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -10,7 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strings"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -88,8 +89,11 @@ type Proxy struct {
 	inner       *pipeListener
 	innerDone   chan struct{}
 
-	opening connSet // CONNECTs that are answered but not yet served
+	cancel  context.CancelCauseFunc // ends the exchanges under way
+	started atomic.Bool
+	opening connSet // client connections from which no request has come yet
 	tunnels connSet
+	sockets connSet      // WebSockets
 	active  atomic.Int64 // exchanges under way
 	open    atomic.Int64 // client connections
 	ids     ids
@@ -122,20 +126,23 @@ func New(o Options) (*Proxy, error) {
 	p.ids.prefix = hex.EncodeToString(random[:])
 	p.tlsConfig = p.newTLSConfig()
 	p.goproxy = p.newGoproxy()
-	p.outer = p.newServer(p, o.IdleTimeout)
+	base, cancel := context.WithCancelCause(context.Background())
+	p.cancel = cancel
+	p.outer = p.newServer(base, p, o.IdleTimeout)
 	p.outer.Protocols.SetHTTP1(true) // a CONNECT cannot be hijacked out of HTTP/2
-	p.innerServer = p.newServer(http.HandlerFunc(p.serveIntercepted), o.IdleTimeout)
+	p.innerServer = p.newServer(base, http.HandlerFunc(p.serveIntercepted), o.IdleTimeout)
 	p.innerServer.Protocols.SetHTTP1(true)
 	p.innerServer.Protocols.SetHTTP2(p.http2)
 	p.innerServer.TLSConfig = p.tlsConfig
 	return p, nil
 }
 
-func (p *Proxy) newServer(h http.Handler, idle time.Duration) *http.Server {
+func (p *Proxy) newServer(base context.Context, h http.Handler, idle time.Duration) *http.Server {
 	return &http.Server{
 		Handler:                      h,
+		BaseContext:                  func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout:            p.headerTimeout,
-		IdleTimeout:                  idle,
+		IdleTimeout:                  cmp.Or(idle, p.headerTimeout),
 		MaxHeaderBytes:               p.headerBytes,
 		ConnContext:                  connContext,
 		ConnState:                    p.connState,
@@ -181,16 +188,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // the decision, and then either nothing (the request is carried) or a refusal.
 func (p *Proxy) onRequest(r *http.Request, ctx *goproxy.ProxyCtx) (*http.Request, *http.Response) {
 	x := exchangeOf(r)
-	var client *clientConn
-	if x.link != nil {
-		client = x.link.client
-	}
-	target, reason, err := targetOf(r, client)
+	target, reason, err := targetOf(r, x.link.client)
 	if err != nil {
-		x.rec.URL = withoutUserinfo(r.RequestURI)
-		if client != nil && strings.HasPrefix(x.rec.URL, "/") {
-			x.rec.URL = client.origin.String() + x.rec.URL
-		}
+		x.rec.URL = x.link.client.absolute(r.RequestURI)
 		return r, x.bad(r, reason, err)
 	}
 	x.target, x.rec.URL = target, target.String()
@@ -206,9 +206,21 @@ func (p *Proxy) onRequest(r *http.Request, ctx *goproxy.ProxyCtx) (*http.Request
 func (p *Proxy) direct(_ http.ResponseWriter, r *http.Request) {
 	x := exchangeOf(r)
 	x.rec.URL = r.RequestURI
-	x.badRequest(policy.ReasonBadRequest, errors.New("this is heed, a forward proxy: set http_proxy and https_proxy to http://"+r.Host+"/ and ask for an absolute URL"))
+	x.badRequest(policy.ReasonBadRequest, errors.New("this is heed, a forward proxy: set http_proxy and https_proxy to its address and ask for an absolute URL"))
 }
 
+// record hands out a finished record. A receiver that panics must not keep an
+// exchange from ending.
+func (p *Proxy) record(r *Record) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			p.log.Error("panic in OnRecord", "id", r.ID, "panic", fault, "stack", string(debug.Stack()))
+		}
+	}()
+	p.onRecord(r)
+}
+
+// agent names the agent where no group has been looked for.
 func (p *Proxy) agent() string {
 	if len(p.decider.Settings.Tokens) == 0 {
 		return ""

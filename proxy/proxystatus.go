@@ -54,8 +54,8 @@ func foreignStatus(values []string) []string {
 	return []string{strings.Join(kept, ", ")}
 }
 
-// members parts a list at the commas outside strings. An unfinished string
-// takes the rest of the list with it.
+// members parts a list at the commas outside strings. A member with an unfinished
+// string is left out: readers could disagree on where it ends.
 func members(list string) []string {
 	var out []string
 	start, quoted := 0, false
@@ -69,6 +69,9 @@ func members(list string) []string {
 			out = append(out, strings.TrimSpace(list[start:i]))
 			start = i + 1
 		}
+	}
+	if quoted {
+		return out
 	}
 	return append(out, strings.TrimSpace(list[start:]))
 }

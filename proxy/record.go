@@ -23,7 +23,7 @@ const (
 // out once, after the exchange has ended, and must not be changed; receivers
 // may keep it.
 type Record struct {
-	Time   time.Time // when the exchange began
+	Time   time.Time // when the header of the request had come; of a malformed one its first octet
 	ID     string    // unique among the records of all runs; open and close of one tunnel share it
 	Event  Event
 	Client netip.AddrPort
@@ -40,7 +40,7 @@ type Record struct {
 	RequestBytes  int64 // body octets read from the client; raw octets of a tunnel
 	ResponseBytes int64 // body octets sent to the client; raw octets of a tunnel
 
-	Duration time.Duration // from the first octet of the request to the end of the exchange
+	Duration time.Duration // from Time to the end of the exchange
 	Decided  time.Duration // the part of it spent on reaching the verdict, robots.txt included
 	Err      string        // what went wrong, for people; "" when nothing did
 	ErrKind  string        // Proxy-Status error type of an upstream failure (RFC 9209 2.3); "" when there was none

@@ -54,6 +54,10 @@ const (
 // answer builds the response to r: problem details, or HTML where the client
 // prefers it. The exchange's decision must be set.
 func (x *exchange) answer(r *http.Request, ref refusal) *http.Response {
+	if x.upload != nil && !x.upload.whole() {
+		_ = x.upload.Close()
+		x.limitDrain(x.p.headerTimeout)
+	}
 	p := x.problem(ref)
 	var body bytes.Buffer
 	contentType := "application/problem+json"
@@ -105,6 +109,9 @@ func (x *exchange) problem(ref refusal) problem {
 		p.Type = typeRobots
 	}
 	if a := x.rec.Access; a.URL != "" {
+		if a.EgressDenied {
+			a.Cause = "" // it names the address
+		}
 		p.Robots = &problemRobots{URL: a.URL, FinalURL: a.FinalURL, Status: a.Status, SHA256: a.SHA256, Stale: a.Stale, Cause: a.Cause}
 		if !a.Retrieved.IsZero() {
 			at := a.Retrieved.UTC()

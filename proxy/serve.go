@@ -9,8 +9,12 @@ import (
 	"time"
 )
 
+// errShutdown is why an exchange ended that Shutdown did not wait for any longer.
+var errShutdown = errors.New("heed was shut down")
+
 // Serve accepts clients on l until Shutdown, and then returns nil.
 func (p *Proxy) Serve(l net.Listener) error {
+	p.started.Store(true)
 	go func() {
 		defer close(p.innerDone)
 		if err := p.innerServer.Serve(p.inner); err != nil && !stopped(err) {
@@ -38,7 +42,7 @@ func (p *Proxy) Shutdown(ctx context.Context) error {
 			drained <- struct{}{}
 		}()
 	}
-	p.opening.closeAll() // no request has come out of these
+	p.opening.closeAll() // no request has come from these
 	<-drained
 	<-drained
 	err := p.quiet(ctx)
@@ -46,13 +50,18 @@ func (p *Proxy) Shutdown(ctx context.Context) error {
 		p.cut()
 	}
 	_ = p.inner.Close()
-	<-p.innerDone
+	if p.started.Load() {
+		<-p.innerDone
+	}
+	p.cancel(nil)
 	return err
 }
 
 // cut ends by force what did not end by itself, and waits for the records.
 func (p *Proxy) cut() {
+	p.cancel(errShutdown) // what waits for robots.txt or an origin does not watch its connection
 	p.tunnels.closeAll()
+	p.sockets.closeAll()
 	_ = p.outer.Close()
 	_ = p.innerServer.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), cutTimeout)
@@ -88,21 +97,36 @@ func (p *Proxy) OpenConnections() int { return int(p.open.Load()) }
 
 func (p *Proxy) connectionClosed() { p.open.Add(-1) }
 
-// connState counts connections and tells an httpConn when its answer is out. A
-// hijacked connection goes on being counted until whoever has it closes it, and
-// connections of the inner server are the same sockets again.
+// connState counts connections, keeps those on which no request has come yet, and
+// tells an httpConn when its answer is out. A hijacked connection goes on being
+// counted until whoever has it closes it, and connections of the inner server are
+// the same sockets again.
 func (p *Proxy) connState(c net.Conn, s http.ConnState) {
 	h, ok := c.(*httpConn)
-	if ok && s == http.StateIdle {
-		h.idle()
-	}
-	if !ok || h.client != nil {
-		return
-	}
+	outer := ok && h.client == nil
 	switch s {
 	case http.StateNew:
-		p.open.Add(1)
+		if outer {
+			p.open.Add(1)
+		}
+		if !p.opening.add(c) {
+			_ = c.Close()
+		}
+	case http.StateActive, http.StateHijacked:
+		if !ok || h.fresh {
+			p.opening.remove(c)
+		}
+		if ok {
+			h.fresh = false
+		}
+	case http.StateIdle:
+		if ok {
+			h.idle()
+		}
 	case http.StateClosed:
-		p.open.Add(-1)
+		p.opening.remove(c)
+		if outer {
+			p.open.Add(-1)
+		}
 	}
 }

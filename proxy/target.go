@@ -65,36 +65,48 @@ func targetOf(r *http.Request, client *clientConn) (policy.Target, policy.Reason
 		}
 		return t, policy.ReasonBadRequest, err
 	}
-	if reason, err := sameOrigin(client.origin, client.origin.Scheme, r.Host); err != nil {
+	if reason, err := checkHost(client.origin, r.Host); err != nil {
 		return policy.Target{}, reason, err
 	}
-	if scheme, authority, ok := absoluteForm(r.RequestURI); ok {
-		if reason, err := sameOrigin(client.origin, scheme, authority); err != nil {
-			return policy.Target{}, reason, err
+	t := policy.Target{Origin: client.origin, Path: r.RequestURI}
+	switch {
+	case strings.HasPrefix(r.RequestURI, "/"):
+	case r.RequestURI == "*" && r.Method == http.MethodOptions:
+		t.Path = "/" // what it is judged as
+	default:
+		var err error
+		if t, err = ParseTarget(r.RequestURI); err != nil {
+			return policy.Target{}, policy.ReasonBadRequest, err
+		}
+		if t.Origin != client.origin {
+			return policy.Target{}, policy.ReasonHostMismatch, mismatch(t.Origin, client.origin)
 		}
 	}
-	t := policy.Target{Origin: client.origin, Path: pathOf(r.RequestURI)}
 	return t, policy.ReasonBadRequest, checkPath(t.Path, r.RequestURI)
 }
 
-// sameOrigin refuses a request in a tunnel that names another origin than the
-// tunnel leads to. An absent authority (HTTP/1.0) names none.
-func sameOrigin(tunnel policy.Origin, scheme, authority string) (policy.Reason, error) {
-	if authority == "" {
+// checkHost refuses a request in a tunnel whose Host field names another origin
+// than the tunnel leads to. An absent one (HTTP/1.0) names none.
+func checkHost(tunnel policy.Origin, host string) (policy.Reason, error) {
+	if host == "" {
 		return "", nil
 	}
-	ascii, err := asciiHost(authority)
+	ascii, err := asciiHost(host)
 	if err != nil {
 		return policy.ReasonBadRequest, err
 	}
-	named, err := policy.ParseOrigin(scheme, ascii)
+	named, err := policy.ParseOrigin(tunnel.Scheme, ascii)
 	if err != nil {
 		return policy.ReasonBadRequest, err
 	}
 	if named != tunnel {
-		return policy.ReasonHostMismatch, fmt.Errorf("the request names %s, but the tunnel was opened to %s", named, tunnel)
+		return policy.ReasonHostMismatch, mismatch(named, tunnel)
 	}
 	return "", nil
+}
+
+func mismatch(named, tunnel policy.Origin) error {
+	return fmt.Errorf("the request names %s, but the tunnel was opened to %s", named, tunnel)
 }
 
 // checkPath refuses what would be sent otherwise than it is judged.
@@ -108,33 +120,4 @@ func checkPath(path, target string) error {
 		}
 	}
 	return nil
-}
-
-// absoluteForm parts a request target in absolute form (RFC 9112 3.2.2); ok is
-// false for any other form.
-func absoluteForm(target string) (scheme, authority string, ok bool) {
-	if strings.HasPrefix(target, "/") {
-		return "", "", false
-	}
-	scheme, rest, ok := strings.Cut(target, "://")
-	if i := strings.IndexAny(rest, `/?#\`); i >= 0 {
-		rest = rest[:i]
-	}
-	return scheme, rest, ok
-}
-
-// pathOf returns path and query of a request target, octets as sent.
-func pathOf(target string) string {
-	if strings.HasPrefix(target, "/") {
-		return target
-	}
-	_, rest, _ := strings.Cut(target, "://") // "*" has neither and is judged as "/"
-	i := strings.IndexAny(rest, "/?")
-	switch {
-	case i < 0:
-		return "/"
-	case rest[i] == '?':
-		return "/" + rest[i:]
-	}
-	return rest[i:]
 }

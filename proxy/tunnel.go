@@ -15,18 +15,15 @@ import (
 // that they are what was judged: TLS for the CONNECT host. Requests in the open
 // are served and judged like any other.
 func (x *exchange) tunnel(client *clientConn, origin net.Conn) {
-	if x.p.headerTimeout > 0 {
-		_ = client.SetDeadline(time.Now().Add(x.p.headerTimeout))
-	}
+	x.limitSilence(client)
 	first, err := client.peek()
 	if err == nil && isMethodStart(first) {
 		x.silent = true
 		x.interceptPlain(client)
 		return
 	}
-	defer client.Close()
 	if err == nil && first != recordHandshake {
-		err = fmt.Errorf("first octet 0x%02x: neither TLS nor HTTP", first)
+		err = errFirst(first)
 	}
 	if err == nil {
 		err = checkServerName(client)
@@ -41,6 +38,7 @@ func (x *exchange) tunnel(client *clientConn, origin net.Conn) {
 	_ = client.SetDeadline(time.Time{})
 	x.p.opening.remove(client)
 	if !x.p.tunnels.add(client) {
+		x.rec.Err = errShutdown.Error()
 		return
 	}
 	defer x.p.tunnels.remove(client)

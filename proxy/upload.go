@@ -1,54 +1,136 @@
 package proxy
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
-// upload counts the octets of a request body and knows when it has ended: read
-// to its end, failed or closed. The transport reads it on a goroutine of its
-// own, which can outlive the exchange.
+// upload is a request body. It counts the octets and knows how it ended. The
+// transport reads it on a goroutine of its own, which can outlive the exchange.
 type upload struct {
-	body io.ReadCloser
-	read atomic.Int64
-	once sync.Once
-	done chan struct{}
+	body    io.ReadCloser // net/http's, which closes it
+	trailer http.Header   // filled when the body ends
+	read    atomic.Int64
+	closed  atomic.Bool
+	once    sync.Once
+	done    chan struct{} // closed when nothing more will be read
+	err     error         // why, once done is closed; io.EOF when all of it was read
 }
 
-// watchUpload puts an upload in the place of r's body. A request without a body
-// keeps http.NoBody, by which the transport knows that there is none, and gets nil.
+// watchUpload puts an upload in the place of r's body. A request without one gets
+// nil and http.NoBody, by which the transport knows that there is none: over
+// HTTP/2 it comes with a body that is empty.
 func watchUpload(r *http.Request) *upload {
-	if r.Body == nil || r.Body == http.NoBody {
+	if r.ContentLength == 0 {
+		r.Body = http.NoBody
 		return nil
 	}
-	u := &upload{body: r.Body, done: make(chan struct{})}
+	u := &upload{body: r.Body, trailer: r.Trailer, done: make(chan struct{})}
 	r.Body = u
 	return u
 }
 
 func (u *upload) Read(b []byte) (int, error) {
+	if u.closed.Load() {
+		return 0, http.ErrBodyReadAfterClose
+	}
 	n, err := u.body.Read(b)
 	u.read.Add(int64(n))
 	if err != nil {
-		u.finish()
+		removeHop(u.trailer)
+		u.finish(err)
 	}
 	return n, err
 }
 
+// Close ends the reading. It leaves the body open: what has not been read of it
+// is net/http's business, and closing would wait for the client to send it.
 func (u *upload) Close() error {
-	u.finish()
-	return u.body.Close()
+	u.closed.Store(true)
+	u.finish(http.ErrBodyReadAfterClose)
+	return nil
 }
 
-func (u *upload) finish() { u.once.Do(func() { close(u.done) }) }
+func (u *upload) finish(err error) {
+	u.once.Do(func() {
+		u.err = err
+		close(u.done)
+	})
+}
 
-func (u *upload) ended() bool {
+// ended reports whether nothing more will be read, and why: io.EOF when all was.
+func (u *upload) ended() (error, bool) {
 	select {
 	case <-u.done:
-		return true
+		return u.err, true
 	default:
-		return false
+		return nil, false
+	}
+}
+
+// whole reports whether all of it was read.
+func (u *upload) whole() bool {
+	err, _ := u.ended()
+	return errors.Is(err, io.EOF)
+}
+
+// fault returns the error of a body that could not be read to its end. A nil
+// upload has none.
+func (u *upload) fault() error {
+	if u == nil {
+		return nil
+	}
+	err, _ := u.ended()
+	if errors.Is(err, io.EOF) || errors.Is(err, http.ErrBodyReadAfterClose) {
+		return nil
+	}
+	return err
+}
+
+// settle ends an upload whose answer came first, after the time in which
+// http.Transport goes on sending it. Nothing may read the body once the handler
+// has returned.
+func (x *exchange) settle() {
+	if x.settled {
+		return
+	}
+	x.settled = true
+	if _, ended := x.upload.ended(); x.duplex && !ended && !x.broken && x.w.status != 0 {
+		x.w.flush()
+		select {
+		case <-x.upload.done:
+		case <-time.After(uploadGrace):
+		}
+	}
+	_ = x.upload.Close()
+	if x.upload.whole() || !x.duplex && !x.broken {
+		return // net/http reads the rest, or closes the connection
+	}
+	x.limitDrain(lingerTime)
+	if err := x.upload.body.Close(); err != nil && x.link.http != nil {
+		x.link.http.last = true
+	}
+}
+
+// uploadGrace is a little more than the 50 ms that http.Transport waits for the
+// end of an upload after the answer's; then it closes the connection.
+const uploadGrace = 60 * time.Millisecond
+
+// limitDrain bounds the time that is spent on reading the rest of an upload, so
+// that the connection can be kept; zero does not. The size net/http bounds itself.
+func (x *exchange) limitDrain(limit time.Duration) {
+	deadline := time.Now()
+	if !x.broken && (x.req.Header["Expect"] == nil || x.upload.read.Load() > 0) {
+		if limit == 0 {
+			return
+		}
+		deadline = deadline.Add(limit)
+	} // otherwise nobody cares, or nothing will come
+	if x.link.http != nil { // a stream of HTTP/2 is reset instead
+		_ = http.NewResponseController(x.w.ResponseWriter).SetReadDeadline(deadline)
 	}
 }

@@ -13,18 +13,26 @@ import (
 func (x *exchange) decide(r *http.Request) *http.Response {
 	var err error
 	x.rec.Decision, x.rec.Access, err = x.p.decider.Decide(r.Context(), x.target)
-	x.decided()
-	if err != nil {
-		x.clientGone(err)
-		return x.answer(r, x.disallowed()) // nobody reads it
-	}
+	x.decided(err)
 	if x.rec.Decision.Allowed() || x.p.monitor {
 		return nil
 	}
 	return x.answer(r, x.disallowed())
 }
 
-func (x *exchange) decided() { x.rec.Decided = time.Since(x.rec.Time) }
+// decided notes when the verdict was reached. err is why there is none: the client
+// has left, or heed is stopping. In any other case it disallows, as unreachable.
+func (x *exchange) decided(err error) {
+	x.rec.Decided = time.Since(x.rec.Time)
+	if err == nil {
+		return
+	}
+	if x.gone() {
+		x.abandon(err)
+	}
+	x.rec.Decision.Agent, x.rec.Access.Cause = x.p.agent(), "robots.txt could not be asked for"
+	x.rec.Err = err.Error()
+}
 
 // disallowed words the refusal of x.rec.Decision.
 func (x *exchange) disallowed() refusal {
@@ -53,7 +61,7 @@ func (x *exchange) disallowed() refusal {
 	case policy.ReasonEgressDenied:
 		ref.title = "Address not allowed"
 		ref.token = "destination_ip_prohibited"
-		ref.detail = x.target.Origin.Host + " leads to an address that may not be dialled: " + a.Cause
+		ref.detail = deniedDetail(x.target.Origin)
 	default:
 		ref.detail = "Refused: " + string(d.Reason)
 	}

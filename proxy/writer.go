@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"net"
 	"net/http"
@@ -19,7 +20,7 @@ type responseWriter struct {
 	received atomic.Int64 // raw octets after a Hijack
 	flushing bool         // each write is flushed: the length is unknown, so it may be a stream
 	hijacked bool
-	conn     net.Conn // after a Hijack that is not a CONNECT
+	conn     net.Conn // after a Hijack, until somebody else looks after it
 }
 
 // WriteHeader sends the status. An answer of unknown length is flushed from
@@ -27,6 +28,9 @@ type responseWriter struct {
 func (w *responseWriter) WriteHeader(status int) {
 	if status >= 200 || status == http.StatusSwitchingProtocols {
 		w.status = status
+		if !w.x.req.ProtoAtLeast(1, 1) {
+			w.Header()["Connection"] = []string{"close"} // RFC 9112 9.3
+		}
 		w.flushing = status != http.StatusSwitchingProtocols && w.Header()["Content-Length"] == nil
 	}
 	w.ResponseWriter.WriteHeader(status)
@@ -40,7 +44,9 @@ func (w *responseWriter) Write(b []byte) (int, error) {
 		w.WriteHeader(http.StatusOK)
 	}
 	n, err := w.ResponseWriter.Write(b)
-	w.written.Add(int64(n))
+	if w.x.rec.Method != http.MethodHead { // of which net/http sends no body
+		w.written.Add(int64(n))
+	}
 	if err != nil {
 		w.x.clientGone(err)
 		return n, err
@@ -82,27 +88,29 @@ func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	}
 	w.hijacked = true
 	ahead, _ := rw.Reader.Peek(rw.Reader.Buffered())
-	if wrapped, ok := conn.(*httpConn); ok && w.x.rec.Method == http.MethodConnect {
-		conn = wrapped.Conn // its watch is over, and a tunnel wants the socket itself
-	}
-	if w.x.rec.Method == http.MethodConnect {
-		client := &clientConn{Conn: conn, ahead: append([]byte(nil), ahead...), release: w.x.p.connectionClosed}
-		return client, bufio.NewReadWriter(bufio.NewReader(client), bufio.NewWriter(client)), nil
+	if wrapped, ok := conn.(*httpConn); ok && wrapped.client == nil {
+		// Its watch is over, and a tunnel wants the socket itself.
+		conn = &clientConn{Conn: wrapped.Conn, release: w.x.p.connectionClosed}
 	}
 	w.conn = conn
+	if client, ok := conn.(*clientConn); ok && w.x.rec.Method == http.MethodConnect {
+		client.ahead = bytes.Clone(ahead)
+		return client, bufio.NewReadWriter(bufio.NewReader(client), bufio.NewWriter(client)), nil
+	}
+	if !w.x.p.sockets.add(conn) {
+		return nil, nil, net.ErrClosed
+	}
+	w.received.Add(int64(len(ahead)))
 	w.x.open(w.status)
 	return &countedConn{Conn: conn, w: w}, rw, nil
 }
 
-// closeHijacked ends a WebSocket's client side: goproxy leaves it open when the
-// origin closes first.
+// closeHijacked closes what was hijacked and not handed on. goproxy leaves the
+// client's side of a WebSocket open when the origin closes first.
 func (w *responseWriter) closeHijacked() {
-	if w.conn == nil {
-		return
-	}
-	_ = w.conn.Close()
-	if !w.x.link.intercepted() {
-		w.x.p.connectionClosed()
+	if w.conn != nil {
+		_ = w.conn.Close()
+		w.x.p.sockets.remove(w.conn)
 	}
 }
 
