@@ -16,6 +16,11 @@ type loader func() (*config.Loaded, error)
 // settings registers -c and the named flags that override settings on c, and
 // returns a function that loads the configuration. Warnings go to stderr.
 func settings(c *cobra.Command, e env, flags ...string) loader {
+	return settingsOver(c, e, nil, flags...)
+}
+
+// settingsOver is settings for a command with defaults of its own, by key.
+func settingsOver(c *cobra.Command, e env, defaults map[string]string, flags ...string) loader {
 	path := c.Flags().StringP("config", "c", "", "configuration `FILE` (default: ./config.yaml, then /etc/heed/config.yaml)")
 	if len(flags) > 0 {
 		config.AddFlags(c.Flags(), flags...)
@@ -24,7 +29,7 @@ func settings(c *cobra.Command, e env, flags ...string) loader {
 		if c.Flags().Changed("config") && *path == "" {
 			return nil, usage("name a file, or leave -c out", "-c is empty")
 		}
-		loaded, err := config.Load(config.Options{Path: *path, Environ: e.environ, Flags: c.Flags()})
+		loaded, err := config.Load(config.Options{Path: *path, Defaults: defaults, Environ: e.environ, Flags: c.Flags()})
 		if err != nil {
 			return nil, err
 		}

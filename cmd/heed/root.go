@@ -44,6 +44,7 @@ func usage(hint, format string, args ...any) error {
 
 // run executes the command line and returns the exit code.
 func run(args []string, e env) int {
+	given := e // a wrapped command gets standard output itself
 	e.stdout = output{e.stdout}
 	root := &cobra.Command{
 		Use:           "heed",
@@ -59,7 +60,7 @@ func run(args []string, e env) int {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage("run '"+c.CommandPath()+" --help' for its flags", "%w", err)
 	})
-	root.AddCommand(serveCommand(e), checkCommand(e), demoCommand(e), caCommand(e), configCommand(e), healthCommand(e), versionCommand(e))
+	root.AddCommand(serveCommand(e), runCommand(given), checkCommand(e), demoCommand(e), caCommand(e), configCommand(e), envCommand(e), healthCommand(e), versionCommand(e))
 	root.SetVersionTemplate("heed {{.Version}}\n")
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultHelpCmd()

@@ -61,6 +61,7 @@ type server struct {
 	admin     *http.Server // nil when it is off
 	adminOn   net.Listener
 	accepting atomic.Bool
+	tap       func(*proxy.Record) // hears of every exchange, too; set before serving, may be nil
 }
 
 // serve runs heed until ctx ends, and then drains it. stop gives signals back
@@ -85,7 +86,7 @@ func serve(ctx context.Context, stop func(), c config.Config, e env) error {
 	case err = <-ended:
 		log.Error("a listener failed", "error", err)
 	}
-	return errors.Join(err, s.shutdown(c.Limits.ShutdownGrace))
+	return errors.Join(err, s.shutdown(context.Background(), c.Limits.ShutdownGrace))
 }
 
 // newServer builds everything and binds the listeners. What was built is
@@ -133,6 +134,9 @@ func newServer(c config.Config, e env, log *slog.Logger) (s *server, err error) 
 func (s *server) record(r *proxy.Record) {
 	s.audit.Record(r)
 	s.metrics.Observe(r)
+	if s.tap != nil {
+		s.tap(r)
+	}
 }
 
 // sources are where the gauges read. They are asked only once everything is built.
@@ -222,11 +226,11 @@ func (s *server) announce(c config.Config) {
 }
 
 // shutdown drains and closes everything, the audit log last: every exchange
-// that was served is in it. What does not end within grace is cut; that is not
-// an error.
-func (s *server) shutdown(grace time.Duration) error {
+// that was served is in it. What does not end within grace, or before ctx does,
+// is cut; that is not an error.
+func (s *server) shutdown(ctx context.Context, grace time.Duration) error {
 	s.accepting.Store(false)
-	ctx, cancel := context.WithTimeout(context.Background(), grace)
+	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	if err := s.proxy.Shutdown(ctx); err != nil {
 		s.log.Warn("cut what had not finished", "grace", grace)

@@ -15,11 +15,12 @@ var flagTable = []struct{ name, short, key, usage string }{
 	{"admin", "", "admin.listen", "`ADDR` of the admin listener; empty turns it off"},
 	{"agent", "a", "agent.tokens", "product `TOKEN`[,TOKEN...] to obey robots.txt as, most specific first"},
 	{"profile", "p", "matching.profile", "matching profile `NAME`"},
+	{"audit", "", "audit.path", "decision log `FILE`; empty turns it off"},
 	{"mode", "", "mode", "enforce, or monitor: decide and log, never refuse (`MODE`)"},
 }
 
 // AddFlags defines the flags that override settings on fs: those named, or all
-// of listen, admin, agent (-a), profile (-p) and mode when none is. It panics on
+// of listen, admin, agent (-a), profile (-p), audit and mode when none is. It panics on
 // any other name, as pflag does on a flag defined twice.
 func AddFlags(fs *pflag.FlagSet, names ...string) {
 	wanted := make(map[string]bool, len(names))
