@@ -3,6 +3,7 @@ module heed
 go 1.26.0
 
 require (
+	github.com/creack/pty v1.1.24
 	github.com/elazarl/goproxy v1.9.4
 	github.com/go-viper/mapstructure/v2 v2.4.0
 	github.com/gofrs/flock v0.13.2
