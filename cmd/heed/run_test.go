@@ -30,7 +30,7 @@ func runProcess(t *testing.T, args ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if left, _ := os.ReadDir(tmp); len(left) > 0 {
+		if left, _ := filepath.Glob(filepath.Join(tmp, "heed*")); len(left) > 0 {
 			t.Errorf("left behind: %v", left)
 		}
 	})

@@ -20,6 +20,7 @@ type trustFiles struct {
 	ca     string // heed's CA alone, PEM
 	bundle string // the system's roots and heed's CA, PEM
 	store  string // the same as a PKCS #12 trust store, for Java
+	wgetrc string // wget's settings: the user's, and then these
 }
 
 // storePassword is what every Java tool expects. The store holds nothing secret.
@@ -29,7 +30,7 @@ const storePassword = pkcs12.DefaultPassword
 // found the bundle holds the CA alone, and the error, which is to be shown as a
 // warning, says so: what heed intercepts verifies all the same.
 func writeTrust(dir string, a *ca.Authority, getenv func(string) string) (f trustFiles, warning, err error) {
-	f = trustFiles{filepath.Join(dir, "heed-ca.pem"), filepath.Join(dir, "bundle.pem"), filepath.Join(dir, "trust.p12")}
+	f = trustFiles{filepath.Join(dir, "heed-ca.pem"), filepath.Join(dir, "bundle.pem"), filepath.Join(dir, "trust.p12"), filepath.Join(dir, "wgetrc")}
 	bundle, warning := a.Bundle(getenv)
 	if warning != nil {
 		bundle = a.PEM()
@@ -38,7 +39,8 @@ func writeTrust(dir string, a *ca.Authority, getenv func(string) string) (f trus
 	if err != nil {
 		return f, warning, fmt.Errorf("trust store for Java: %w", err)
 	}
-	for name, data := range map[string][]byte{f.ca: a.PEM(), f.bundle: bundle, f.store: store} {
+	files := map[string][]byte{f.ca: a.PEM(), f.bundle: bundle, f.store: store, f.wgetrc: wgetrc(f.bundle, getenv)}
+	for name, data := range files {
 		if err := os.WriteFile(name, data, 0o644); err != nil { //nolint:gosec // certificates are public
 			return f, warning, err
 		}
@@ -56,6 +58,17 @@ func javaStore(bundle []byte) ([]byte, error) {
 		}
 	}
 	return pkcs12.Modern.EncodeTrustStore(certs, storePassword)
+}
+
+// wgetrc returns the user's own settings of wget, which reads no variable that
+// names roots, and in their place those that would lead it around the proxy.
+func wgetrc(bundle string, getenv func(string) string) []byte {
+	own := getenv("WGETRC")
+	if own == "" {
+		own = filepath.Join(getenv("HOME"), ".wgetrc")
+	}
+	text, _ := os.ReadFile(own) // most users have none
+	return append(text, "\nca_certificate = "+bundle+"\nuse_proxy = on\nno_proxy =\n"...)
 }
 
 // variable is one setting of an environment.
@@ -81,6 +94,7 @@ func clientEnv(addr string, f trustFiles, javaOptions string) []variable {
 		set(f.bundle, "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "AWS_CA_BUNDLE", "PIP_CERT", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO",
 			"CARGO_HTTP_CAINFO", "PERL_LWP_SSL_CA_FILE", "HTTPLIB2_CA_CERTS", "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", "npm_config_cafile")
 		set(f.ca, "NODE_EXTRA_CA_CERTS", "DENO_CERT")
+		set(f.wgetrc, "WGETRC")
 	}
 	set(javaToolOptions(addr, f.store, javaOptions), "JAVA_TOOL_OPTIONS")
 	set("1", "HEED_ACTIVE")
