@@ -39,7 +39,12 @@ A program that ignores the variables is not held back by them: see 'heed serve' 
 a network of its own for that.`,
 		Example: `  heed run -a mybot -- scrapy crawl news
   heed run -q --report report.json -- python3 crawl.py`,
-		Args: cobra.MinimumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("no command is given")
+			}
+			return nil
+		},
 	}
 	c.Flags().SetInterspersed(false)
 	load := settingsOver(c, e, runDefaults, "agent", "profile", "mode", "audit")

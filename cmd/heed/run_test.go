@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -227,8 +228,8 @@ func TestRunUnderATerminal(t *testing.T) {
 		code               int
 	}{
 		{"interrupt, trapped", `trap 'echo INT >> $0; exit 5' INT; echo ready; while :; do sleep 0.02; done`, "\x03", 5},
-		{"interrupt, not trapped", `echo ready; sleep 30`, "\x03", 128 + 2},
-		{"quit", `echo ready; sleep 30`, "\x1c", 128 + 3},
+		{"interrupt, not trapped", `echo ready; exec sleep 30`, "\x03", 128 + 2},
+		{"quit", `echo ready; exec sleep 30`, "\x1c", 128 + 3},
 		{"reads the terminal", `echo ready; read line; [ "$line" = hello ] && exit 9`, "hello\n", 9},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -239,9 +240,8 @@ func TestRunUnderATerminal(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer tty.Close()
-			waitForOutput(t, tty, "ready")
+			watch(t, tty).waitFor(t, "ready")
 			_, _ = io.WriteString(tty, tc.keys)
-			go func() { _, _ = io.Copy(io.Discard, tty) }()
 			if code := exitCode(t, cmd.Wait()); code != tc.code {
 				t.Errorf("exit %d, want %d", code, tc.code)
 			}
@@ -257,7 +257,7 @@ func TestRunUnderATerminal(t *testing.T) {
 // In an interactive shell, Ctrl-Z stops heed and its command as one job.
 func TestRunIsAJobOfTheShell(t *testing.T) {
 	bash := testtool.Path(t, "bash")
-	heed := runProcess(t, "-q", "--", "sh", "-c", "echo ready; sleep 30")
+	heed := runProcess(t, "-q", "--", "sh", "-c", "echo ready; exec sleep 30")
 	shell := exec.Command(bash, "--norc", "--noprofile", "-i")
 	shell.Env = append(heed.Env, "PS1=$ ", "TERM=dumb")
 	shell.Dir = heed.Dir
@@ -266,17 +266,17 @@ func TestRunIsAJobOfTheShell(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tty.Close()
-	_, _ = io.WriteString(tty, strings.Join(heed.Args[:len(heed.Args)-1], " ")+" 'echo re''ady; sleep 30'\n")
-	waitForOutput(t, tty, "\nready")
+	screen := watch(t, tty)
+	_, _ = io.WriteString(tty, strings.Join(heed.Args[:len(heed.Args)-1], " ")+" 'echo re''ady; exec sleep 30'\n")
+	screen.waitFor(t, "\nready\n")
 	_, _ = io.WriteString(tty, "\x1a")
-	waitForOutput(t, tty, "Stopped")
+	screen.waitFor(t, "Stopped")
 	_, _ = io.WriteString(tty, "fg; echo code=$?\n")
-	waitForOutput(t, tty, "sleep 30")
+	screen.waitFor(t, "\n"+os.Args[0]) // the shell names the job that goes on
 	time.Sleep(200 * time.Millisecond)
 	_, _ = io.WriteString(tty, "\x03")
-	waitForOutput(t, tty, "code=130")
+	screen.waitFor(t, "code=130")
 	_, _ = io.WriteString(tty, "exit\n")
-	go func() { _, _ = io.Copy(io.Discard, tty) }()
 	_ = shell.Wait()
 }
 
@@ -295,24 +295,64 @@ func waitForText(t *testing.T, file, want string) {
 	}
 }
 
-func waitForOutput(t *testing.T, tty *os.File, want string) {
-	t.Helper()
-	var got []byte
-	_ = tty.SetReadDeadline(time.Now().Add(10 * time.Second))
-	for !bytes.Contains(bytes.ReplaceAll(got, []byte("\r"), nil), []byte(want)) {
-		b := make([]byte, 1024)
-		n, err := tty.Read(b)
-		got = append(got, b[:n]...)
-		if err != nil {
-			t.Fatalf("the terminal shows %q, want %q: %v", got, want, err)
+// screen is what a terminal has shown so far.
+type screen struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// watch reads tty until nobody writes to it any more, and fails the test when
+// that does not come to pass.
+func watch(t *testing.T, tty io.Reader) *screen {
+	s := &screen{}
+	done := make(chan struct{})
+	t.Cleanup(func() {
+		select {
+		case <-done:
+		case <-time.After(10 * time.Second):
+			t.Errorf("a process outlives heed; the terminal shows %q", s.text)
 		}
+	})
+	go func() {
+		defer close(done)
+		b := make([]byte, 4096)
+		for {
+			n, err := tty.Read(b)
+			s.mu.Lock()
+			s.text = append(s.text, bytes.ReplaceAll(b[:n], []byte("\r"), nil)...)
+			s.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return s
+}
+
+// waitFor waits until the terminal shows text, and forgets what came before its end.
+func (s *screen) waitFor(t *testing.T, text string) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		s.mu.Lock()
+		got := string(s.text)
+		if i := strings.Index(got, text); i >= 0 {
+			s.text = s.text[i+len(text):]
+			s.mu.Unlock()
+			return
+		}
+		s.mu.Unlock()
+		if time.Now().After(deadline) {
+			t.Fatalf("the terminal shows %q, want %q", got, text)
+		}
+		time.Sleep(5 * time.Millisecond)
 	}
 }
 
 // childOf returns the one child of a process.
 func childOf(t *testing.T, pid int) int {
 	t.Helper()
-	out, err := exec.Command("ps", "-o", "pid=", "--ppid", fmt.Sprint(pid)).Output()
+	out, err := exec.Command(testtool.Path(t, "ps"), "-o", "pid=", "--ppid", fmt.Sprint(pid)).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
