@@ -1,0 +1,80 @@
+package admin
+
+import (
+	_ "embed"
+	"html/template"
+	"net/http"
+	"strings"
+	texttemplate "text/template"
+)
+
+// DirectOptions are what the page of the proxy port shows.
+type DirectOptions struct {
+	// Address is where the proxy listens, host:port. It is shown where the
+	// request does not tell by which name the proxy was reached.
+	Address string
+
+	// CA is the certificate of the interception CA in PEM, and Fingerprint its
+	// SHA-256 digest. Empty: nothing is intercepted, and the page says so.
+	CA          []byte
+	Fingerprint string
+}
+
+// DirectName is the host under which a client of the proxy finds the page:
+// what ends in .invalid never resolves (RFC 6761), so no site is hidden by it.
+const DirectName = "heed.invalid"
+
+var (
+	//go:embed direct.html
+	directHTML string
+	//go:embed direct.txt
+	directText string
+
+	directPage  = template.Must(template.New("direct").Parse(directHTML))
+	directPlain = texttemplate.Must(texttemplate.New("direct").Parse(directText))
+)
+
+// Direct returns what the proxy port answers to a request for itself: a page
+// that says what it is and how to use it, /ca.pem and /proxy.pac. It shows
+// nothing that is not public, and may be used from many goroutines.
+func Direct(o DirectOptions) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		data := struct{ Proxy, Fingerprint string }{reachedAs(r, o.Address), o.Fingerprint}
+		w.Header().Set("Vary", "Accept")
+		if !strings.Contains(r.Header.Get("Accept"), "text/html") {
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			_ = directPlain.Execute(w, data) // a client that went away has nobody left to tell
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
+		_ = directPage.Execute(w, data)
+	})
+	mux.HandleFunc("GET /ca.pem", caPEM(o.CA))
+	mux.HandleFunc("GET /proxy.pac", proxyPAC(o.Address))
+	return withHeaders(mux.ServeHTTP)
+}
+
+// proxyPAC answers with a proxy auto-configuration that leads everything
+// through heed, and nothing around it.
+func proxyPAC(address string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/x-ns-proxy-autoconfig")
+		_, _ = w.Write([]byte("function FindProxyForURL(url, host) {\n  return \"PROXY " + reachedAs(r, address) + "\";\n}\n"))
+	}
+}
+
+// reachedAs returns the address by which the client got here: what it wrote
+// into Host, unless that is the page's own name, or no address at all.
+func reachedAs(r *http.Request, address string) string {
+	host := hostOf(r.Host)
+	if host == DirectName || host == "" || strings.ContainsFunc(r.Host, notOfAddresses) {
+		return address
+	}
+	return r.Host
+}
+
+func notOfAddresses(c rune) bool {
+	return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:[]", c)
+}
