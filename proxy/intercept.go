@@ -82,8 +82,8 @@ func (x *exchange) interceptTLS(client *clientConn) {
 
 // handshakeFailed names the commonest trouble of all in words that help.
 func (p *Proxy) handshakeFailed(client *clientConn, err error) {
-	if alert, ok := remoteAlert(err); ok {
-		p.log.Warn("client does not accept the interception certificate: it has to trust heed's CA (heed ca export)",
+	if alert, ok := remoteAlert(err); ok && p.distrust.name(client.addr.Addr()) {
+		p.log.Warn("client does not accept the interception certificate: let it trust heed's CA (heed ca export, heed env, heed run)",
 			"client", client.addr, "host", client.origin.Host, "alert", alert)
 		return
 	}

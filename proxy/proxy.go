@@ -16,8 +16,6 @@ import (
 	"time"
 
 	"github.com/elazarl/goproxy"
-
-	"heed/policy"
 )
 
 // Rewrite says when the User-Agent of carried requests is replaced. The zero
@@ -56,6 +54,10 @@ type Options struct {
 	HeaderTimeout time.Duration // for a header section or a TLS handshake; 0: none
 	IdleTimeout   time.Duration // of a connection between requests; 0: HeaderTimeout
 
+	// Direct answers who asks the proxy port directly, and http://heed.invalid/.
+	// Nil: a 400 says what this is.
+	Direct http.Handler
+
 	// OnRecord is called once for every finished exchange, from many goroutines.
 	// Nil: nobody is told.
 	OnRecord func(*Record)
@@ -77,6 +79,8 @@ type Proxy struct {
 	rewrite      Rewrite
 	unreachable  int
 	headerBytes  int
+	page         http.Handler // nil: none
+	distrust     distrust
 
 	headerTimeout time.Duration
 	onRecord      func(*Record)
@@ -108,7 +112,7 @@ func New(o Options) (*Proxy, error) {
 		decider: o.Decider, transport: o.Transport, dial: o.Dial, monitor: o.Monitor,
 		leaf: o.Leaf, http2: o.HTTP2, tunnelHosts: o.TunnelHosts, tunnelPolicy: o.TunnelPolicy,
 		userAgent: o.UserAgent, rewrite: o.Rewrite, unreachable: o.UnreachableStatus,
-		headerBytes: o.HeaderBytes, headerTimeout: o.HeaderTimeout,
+		headerBytes: o.HeaderBytes, page: o.Direct, headerTimeout: o.HeaderTimeout,
 		onRecord: o.OnRecord, log: o.Log,
 		inner: newPipeListener(), innerDone: make(chan struct{}),
 	}
@@ -194,19 +198,15 @@ func (p *Proxy) onRequest(r *http.Request, ctx *goproxy.ProxyCtx) (*http.Request
 		return r, x.bad(r, reason, err)
 	}
 	x.target, x.rec.URL = target, target.String()
+	if target.Origin.Host == DirectName && p.page != nil {
+		return r, x.directResponse(r)
+	}
 	if res := x.decide(r); res != nil {
 		return r, res
 	}
 	x.outgoing(r)
 	ctx.RoundTripper = goproxy.RoundTripperFunc(x.roundTrip)
 	return r, nil
-}
-
-// direct answers a request to the proxy itself.
-func (p *Proxy) direct(_ http.ResponseWriter, r *http.Request) {
-	x := exchangeOf(r)
-	x.rec.URL = r.RequestURI
-	x.badRequest(policy.ReasonBadRequest, errors.New("this is heed, a forward proxy: set http_proxy and https_proxy to its address and ask for an absolute URL"))
 }
 
 // record hands out a finished record. A receiver that panics must not keep an

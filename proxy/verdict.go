@@ -41,7 +41,7 @@ func (x *exchange) disallowed() refusal {
 	switch d.Reason {
 	case policy.ReasonRule:
 		ref.note = fmt.Sprintf("robots.txt line %d: %s", d.Line, d.Rule)
-		ref.detail = fmt.Sprintf("Line %d of %s disallows this URL to %s: %s", d.Line, a.URL, d.Group, d.Rule)
+		ref.detail = fmt.Sprintf("Line %d of %s disallows this URL to %s: %s", d.Line, a.URL, whom(d), d.Rule)
 	case policy.ReasonUnreachable:
 		ref.title = "robots.txt is unreachable"
 		ref.note = "robots.txt unreachable: " + a.Cause
@@ -74,7 +74,15 @@ func tunnelDetail(d policy.Decision, host string) string {
 	if d.Rule == "" {
 		return "Tunnels that heed cannot look into are refused by https.tunnel_policy" + change
 	}
-	return fmt.Sprintf("heed cannot look into this tunnel, and line %d of the site's robots.txt (%s) disallows a part of the site to %s%s", d.Line, d.Rule, d.Group, change)
+	return fmt.Sprintf("heed cannot look into this tunnel, and line %d of the site's robots.txt (%s) disallows a part of the site to %s%s", d.Line, d.Rule, whom(d), change)
+}
+
+// whom names the agents of the group that decided.
+func whom(d policy.Decision) string {
+	if d.Group == "*" {
+		return "every agent without a group of its own"
+	}
+	return d.Group
 }
 
 // bad is the answer to a request that cannot be judged.

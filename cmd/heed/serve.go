@@ -123,11 +123,21 @@ func newServer(c config.Config, e env, log *slog.Logger) (s *server, err error) 
 	if err != nil {
 		return s, err
 	}
-	po.Log, po.OnRecord = log, s.record
-	if s.proxy, err = proxy.New(po); err != nil {
+	if err := s.bind(c, r); err != nil {
 		return s, err
 	}
-	return s, s.bind(c, r)
+	po.Log, po.OnRecord, po.Direct = log, s.record, s.direct()
+	s.proxy, err = proxy.New(po)
+	return s, err
+}
+
+// direct is the page of the proxy port.
+func (s *server) direct() http.Handler {
+	o := admin.DirectOptions{Address: dialable(s.listener.Addr().String())}
+	if s.authority != nil {
+		o.CA, o.Fingerprint = s.authority.PEM(), s.authority.Fingerprint()
+	}
+	return admin.Direct(o)
 }
 
 // record takes what there is to say about a finished exchange.
@@ -169,7 +179,7 @@ func (s *server) bind(c config.Config, r *reach) error {
 	}
 	r.guard.RefuseListener(s.adminOn.Addr())
 	o := admin.Options{
-		Listen: c.Admin.Listen, Token: c.Admin.Token, Metrics: s.metrics,
+		Listen: c.Admin.Listen, Token: c.Admin.Token, Metrics: s.metrics, Proxy: dialable(s.listener.Addr().String()),
 		Checks: []admin.Check{
 			{Name: "accepting", Func: func() error {
 				if !s.accepting.Load() {

@@ -16,6 +16,10 @@ type Options struct {
 	Checks  []Check  // all must pass for heed to be ready
 	Metrics *Metrics // nil: there is no /metrics
 
+	// Proxy is where the proxy listens, host:port, for /proxy.pac. Empty: there
+	// is none.
+	Proxy string
+
 	// CA is the certificate of the interception CA in PEM, without its key.
 	// Empty: nothing is intercepted, and /ca.pem says so.
 	CA []byte
@@ -39,6 +43,9 @@ func New(o Options) http.Handler {
 	guarded := http.NewServeMux()
 	guarded.HandleFunc("GET /{$}", index(o))
 	guarded.HandleFunc("GET /ca.pem", caPEM(o.CA))
+	if o.Proxy != "" {
+		guarded.HandleFunc("GET /proxy.pac", adminPAC(o.Proxy))
+	}
 	if o.Metrics != nil {
 		guarded.Handle("GET /metrics", o.Metrics.handler())
 	}

@@ -3,9 +3,12 @@ package admin
 import (
 	_ "embed"
 	"html/template"
+	"net"
 	"net/http"
 	"strings"
 	texttemplate "text/template"
+
+	"heed/proxy"
 )
 
 // DirectOptions are what the page of the proxy port shows.
@@ -19,10 +22,6 @@ type DirectOptions struct {
 	CA          []byte
 	Fingerprint string
 }
-
-// DirectName is the host under which a client of the proxy finds the page:
-// what ends in .invalid never resolves (RFC 6761), so no site is hidden by it.
-const DirectName = "heed.invalid"
 
 var (
 	//go:embed direct.html
@@ -56,20 +55,35 @@ func Direct(o DirectOptions) http.Handler {
 	return withHeaders(mux.ServeHTTP)
 }
 
-// proxyPAC answers with a proxy auto-configuration that leads everything
-// through heed, and nothing around it.
+// proxyPAC answers with a proxy auto-configuration for the address by which the
+// client got here.
 func proxyPAC(address string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { writePAC(w, reachedAs(r, address)) }
+}
+
+// adminPAC is proxyPAC for the admin listener, which is reached by the name of
+// the proxy's host but on another port.
+func adminPAC(address string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/x-ns-proxy-autoconfig")
-		_, _ = w.Write([]byte("function FindProxyForURL(url, host) {\n  return \"PROXY " + reachedAs(r, address) + "\";\n}\n"))
+		proxy := address
+		if _, port, err := net.SplitHostPort(address); err == nil && hostOf(r.Host) != "" {
+			proxy = net.JoinHostPort(hostOf(r.Host), port)
+		}
+		writePAC(w, proxy)
 	}
+}
+
+// writePAC leads everything through the proxy, and nothing around it.
+func writePAC(w http.ResponseWriter, proxy string) {
+	w.Header().Set("Content-Type", "application/x-ns-proxy-autoconfig")
+	_, _ = w.Write([]byte("function FindProxyForURL(url, host) {\n  return \"PROXY " + proxy + "\";\n}\n"))
 }
 
 // reachedAs returns the address by which the client got here: what it wrote
 // into Host, unless that is the page's own name, or no address at all.
 func reachedAs(r *http.Request, address string) string {
 	host := hostOf(r.Host)
-	if host == DirectName || host == "" || strings.ContainsFunc(r.Host, notOfAddresses) {
+	if host == proxy.DirectName || host == "" || strings.ContainsFunc(r.Host, notOfAddresses) {
 		return address
 	}
 	return r.Host

@@ -20,6 +20,8 @@ const (
 `
 	indexCA = `<li><a href="/ca.pem">/ca.pem</a>: certificate of the interception CA</li>
 `
+	indexPAC = `<li><a href="/proxy.pac">/proxy.pac</a>: proxy auto-configuration</li>
+`
 	indexFoot = `</ul>
 </body>
 </html>
@@ -35,6 +37,9 @@ func index(o Options) http.HandlerFunc {
 	}
 	if len(o.CA) > 0 {
 		page.WriteString(indexCA)
+	}
+	if o.Proxy != "" {
+		page.WriteString(indexPAC)
 	}
 	page.WriteString(indexFoot)
 	body := []byte(page.String())
