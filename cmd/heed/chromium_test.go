@@ -67,7 +67,7 @@ func TestChromium(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	chromedp.Cancel(ctx) //nolint:errcheck // it is over either way
+	chromedp.Cancel(ctx) // it is over either way
 	refused := map[string]bool{}
 	for _, r := range p.records() {
 		if path := strings.TrimPrefix(r["url"].(string), origin.URL); r["verdict"] == "disallow" {

@@ -53,7 +53,7 @@ func (w *demoWorld) startSites() error {
 		w.servers = append(w.servers, srv)
 		if s.scheme == "http" {
 			w.sites[s.host+":80"] = l.Addr().String()
-			go srv.Serve(l) //nolint:errcheck // it ends when it is closed
+			go srv.Serve(l) // it ends when it is closed
 			continue
 		}
 		leaf, err := authority.Leaf(s.host)
@@ -62,7 +62,7 @@ func (w *demoWorld) startSites() error {
 		}
 		w.sites[s.host+":443"] = l.Addr().String()
 		srv.TLSConfig = &tls.Config{Certificates: []tls.Certificate{*leaf}, MinVersion: tls.VersionTLS12}
-		go srv.ServeTLS(l, "", "") //nolint:errcheck // as above
+		go srv.ServeTLS(l, "", "") // as above
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func (w *demoWorld) startHeed() error {
 		return err
 	}
 	r.guard.RefuseListener(l.Addr())
-	go p.Serve(l) //nolint:errcheck // it ends in drain
+	go p.Serve(l) // it ends in drain
 	w.client = demoClient(l.Addr().String(), authority)
 	w.close = append(w.close, func() {
 		w.client.CloseIdleConnections()

@@ -122,7 +122,7 @@ func (r *runner) summarise(code int, took time.Duration) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(r.report, append(data, '\n'), 0o644); err != nil { //nolint:gosec // it is the user's to protect
+	if err := os.WriteFile(r.report, append(data, '\n'), 0o644); err != nil { // it is the user's to protect
 		return fmt.Errorf("report: %w", err)
 	}
 	return nil

@@ -41,7 +41,7 @@ func writeTrust(dir string, a *ca.Authority, getenv func(string) string) (f trus
 	}
 	files := map[string][]byte{f.ca: a.PEM(), f.bundle: bundle, f.store: store, f.wgetrc: wgetrc(f.bundle, getenv)}
 	for name, data := range files {
-		if err := os.WriteFile(name, data, 0o644); err != nil { //nolint:gosec // certificates are public
+		if err := os.WriteFile(name, data, 0o644); err != nil { // certificates are public
 			return f, warning, err
 		}
 	}
