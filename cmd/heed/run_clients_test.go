@@ -227,8 +227,8 @@ func TestRunNpmInstall(t *testing.T) {
 	archive := npmPackage(t)
 	sum := sha512.Sum512(archive)
 	for _, secure := range []bool{false, true} {
-		var s *namedSite
-		s = newNamedSite(t, secure, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		scheme := map[bool]string{false: "http", true: "https"}[secure]
+		s := newNamedSite(t, secure, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch name := strings.TrimPrefix(r.URL.Path, "/"); name {
 			case "robots.txt":
 				_, _ = io.WriteString(w, "User-agent: *\nDisallow: /private\n")
@@ -236,7 +236,7 @@ func TestRunNpmInstall(t *testing.T) {
 				_ = json.NewEncoder(w).Encode(map[string]any{
 					"name": name, "dist-tags": map[string]string{"latest": "1.0.0"},
 					"versions": map[string]any{"1.0.0": map[string]any{"name": name, "version": "1.0.0", "dist": map[string]string{
-						"tarball": s.url + "/archive.tgz", "integrity": "sha512-" + base64.StdEncoding.EncodeToString(sum[:])}}},
+						"tarball": scheme + "://" + r.Host + "/archive.tgz", "integrity": "sha512-" + base64.StdEncoding.EncodeToString(sum[:])}}},
 				})
 			case "archive.tgz":
 				_, _ = w.Write(archive)
@@ -302,11 +302,13 @@ func TestRunGitClone(t *testing.T) {
 		if code == 0 || !strings.Contains(out, "403") {
 			t.Errorf("disallowed repository: exit %d: %s", code, out)
 		}
+		s.mu.Lock()
 		for path, n := range s.asked {
 			if strings.HasPrefix(path, "/private") {
 				t.Errorf("the origin was asked %d times for %s", n, path)
 			}
 		}
+		s.mu.Unlock()
 	}
 }
 
