@@ -95,7 +95,7 @@ func behindRun(t *testing.T, s *namedSite, env []string, args ...string) (string
 	cmd := runProcess(t, append([]string{"-a", "testbot", "--"}, args...)...)
 	name, _ := loopbackName(t)
 	cmd.Env = append(cmd.Env, "NO_PROXY=*,localhost,127.0.0.1,"+name, "no_proxy=*", "HEED_EGRESS_CA_FILE="+s.roots)
-	cmd.Env = append(cmd.Env, env...)
+	cmd.Env = append(append(cmd.Env, "PYTHONDONTWRITEBYTECODE=1"), env...)
 	var out, trouble bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &trouble
 	code := exitCode(t, cmd.Run())
