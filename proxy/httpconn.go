@@ -154,6 +154,9 @@ func diagnose(head []byte) (method, target, fault string) {
 	if !complete {
 		return method, target, fault
 	}
+	if target == "" {
+		return "", "", "the request line is not HTTP"
+	}
 	var inner *url.Error
 	if _, err := url.ParseRequestURI(target); method != http.MethodConnect && errors.As(err, &inner) {
 		return method, target, "the request target cannot be read: " + inner.Err.Error()

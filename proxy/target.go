@@ -12,8 +12,9 @@ import (
 )
 
 // ParseTarget reads an absolute URL as the proxy does: an internationalised
-// host is brought into its ASCII form (RFC 5891), the rest is
-// [policy.ParseTarget]'s work. The errors are fit to be shown.
+// host is brought into its ASCII form (RFC 5891), a "%" in the path that begins no
+// escape is an error, as it is to net/http, and the rest is [policy.ParseTarget]'s
+// work. The errors are fit to be shown.
 func ParseTarget(url string) (policy.Target, error) {
 	scheme, rest, ok := strings.Cut(url, "://")
 	if !ok {
@@ -27,7 +28,30 @@ func ParseTarget(url string) (policy.Target, error) {
 	if err != nil {
 		return policy.Target{}, err
 	}
+	if err := checkEscapes(tail); err != nil {
+		return policy.Target{}, err
+	}
 	return policy.ParseTarget(scheme + "://" + authority + tail)
+}
+
+// checkEscapes refuses a path with a "%" that does not begin an escape.
+func checkEscapes(tail string) error {
+	path := tail
+	if i := strings.IndexAny(path, "?#"); i >= 0 {
+		path = path[:i]
+	}
+	for i := strings.IndexByte(path, '%'); i >= 0; {
+		if len(path) < i+3 || !isHex(path[i+1]) || !isHex(path[i+2]) {
+			return fmt.Errorf("invalid URL escape %q", path[i:min(i+3, len(path))])
+		}
+		path = path[i+3:]
+		i = strings.IndexByte(path, '%')
+	}
+	return nil
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
 // asciiHost returns the authority with an internationalised name in its ASCII

@@ -135,7 +135,7 @@ func TestMalformedRequestsAreExplainedAndRecorded(t *testing.T) {
 		{"two Hosts", "GET @/a HTTP/1.1\r\nHost: #\r\nHost: evil.example\r\n\r\n", "400", "too many Host headers", "@/a"},
 		{"bad Host", "GET @/a HTTP/1.1\r\nHost: a b\r\n\r\n", "400", "malformed Host header", "@/a"},
 		{"space before the colon", "GET @/a HTTP/1.1\r\nHost: #\r\nX : y\r\n\r\n", "400", "invalid header name", "@/a"},
-		{"no HTTP", "HELLO\r\n\r\n", "400", "cannot be read", ""},
+		{"no HTTP", "HELLO\r\n\r\n", "400", "the request line is not HTTP", ""},
 		{"unknown coding", "POST @/a HTTP/1.1\r\nHost: #\r\nTransfer-Encoding: br\r\n\r\n", "501", "", "@/a"},
 		{"unsupported expectation", "POST @/a HTTP/1.1\r\nHost: #\r\nContent-Length: 1\r\nExpect: 200-ok\r\n\r\nx", "417", "", "@/a"},
 		{"header too large", "GET @/a HTTP/1.1\r\nHost: #\r\nX: " + strings.Repeat("y", 70<<10) + "\r\n\r\n", "431", "limits.header_bytes", "@/a"},

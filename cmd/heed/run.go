@@ -70,9 +70,10 @@ var runDefaults = map[string]string{"audit.path": "", "log.level": "warn"}
 // runner is one heed run.
 type runner struct {
 	env
-	quiet  bool
-	report string
-	tally  tally
+	quiet      bool
+	report     string   // path; "" for none
+	reportFile *os.File // opened before the command runs
+	tally      tally
 }
 
 func (r *runner) run(loaded *config.Loaded, args []string) (err error) {
@@ -84,6 +85,13 @@ func (r *runner) run(loaded *config.Loaded, args []string) (err error) {
 	path, err := exec.LookPath(args[0])
 	if err != nil {
 		return notStarted(args[0], err)
+	}
+	// From here to the end: a signal must not leave files behind, or records out.
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, forwarded...)
+	defer signal.Stop(signals)
+	if err := r.openReport(); err != nil {
+		return err
 	}
 	c.Listen, c.Admin.Listen = "127.0.0.1:0", ""
 	if r.quiet {
@@ -101,8 +109,8 @@ func (r *runner) run(loaded *config.Loaded, args []string) (err error) {
 	served := make(chan error, 1)
 	go func() { served <- s.proxy.Serve(s.listener) }()
 	start := time.Now()
-	code, err := r.behind(s, dir, path, args)
-	err = errors.Join(err, r.drain(s, c.Limits.ShutdownGrace), <-served)
+	code, err := r.behind(s, dir, path, args, signals)
+	err = errors.Join(err, r.drain(s, c.Limits.ShutdownGrace, signals), <-served)
 	if err != nil {
 		return err
 	}
@@ -133,14 +141,11 @@ func (r *runner) start(c config.Config, dir string) (*server, error) {
 }
 
 // behind runs the command and returns its exit code.
-func (r *runner) behind(s *server, dir, path string, args []string) (int, error) {
+func (r *runner) behind(s *server, dir, path string, args []string, signals <-chan os.Signal) (int, error) {
 	environ, err := r.childEnv(s, dir)
 	if err != nil {
 		return 0, err
 	}
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, forwarded...)
-	defer signal.Stop(signals)
 	cmd := &exec.Cmd{Path: path, Args: args, Env: environ, Stdin: r.stdin, Stdout: r.stdout, Stderr: r.stderr}
 	code, err := supervise(cmd, signals)
 	if err != nil {
@@ -155,26 +160,38 @@ func (r *runner) childEnv(s *server, dir string) ([]string, error) {
 			r.remark("%s=%s is not passed on: what it names would go around the proxy", name, list)
 		}
 	}
-	var files trustFiles
+	files := trustFiles{dir: dir}
 	if s.authority == nil {
 		r.remark("https.mode is tunnel: paths of HTTPS requests are not checked")
 	} else {
 		var warning, err error
-		if files, warning, err = writeTrust(dir, s.authority, r.getenv); err != nil {
+		if files, warning, err = writeTrust(dir, s.authority.PEM(), r.getenv); err != nil {
 			return nil, err
 		}
 		if warning != nil {
 			r.remark("%v; programs will trust heed's CA alone", warning)
 		}
 	}
-	return withEnv(r.environ, clientEnv(s.listener.Addr().String(), files, r.getenv("JAVA_TOOL_OPTIONS"))), nil
+	addr := s.listener.Addr().String()
+	more, err := writeSettings(files, "http://"+addr, r.getenv)
+	if err != nil {
+		return nil, err
+	}
+	return withEnv(r.environ, append(clientEnv(addr, files, r.getenv), more...)), nil
 }
 
 // drain lets what is in flight finish, so that its records are written; a
 // signal cuts that short.
-func (r *runner) drain(s *server, grace time.Duration) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+func (r *runner) drain(s *server, grace time.Duration, signals <-chan os.Signal) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		select {
+		case <-signals:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	return s.shutdown(ctx, grace)
 }
 

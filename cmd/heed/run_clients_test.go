@@ -256,6 +256,44 @@ func TestRunNpmInstall(t *testing.T) {
 	}
 }
 
+// Settings of the user's own that lead around a proxy do not.
+func TestRunIsNotLedAroundByUserSettings(t *testing.T) {
+	s := newNamedSite(t, false, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			_, _ = io.WriteString(w, "User-agent: *\nDisallow: /private\n")
+		}
+	}))
+	name, _ := loopbackName(t)
+	home := t.TempDir()
+	for file, text := range map[string]string{
+		".wgetrc": "http_proxy =\nuse_proxy = off\nno_proxy = " + name + "\n",
+		".curlrc": "noproxy = \"*\"\nproxy = \"\"\nuser-agent = \"from-curlrc\"\n",
+		".npmrc":  "noproxy=" + name + "\nfetch-retries=0\n",
+	} {
+		if err := os.WriteFile(filepath.Join(home, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := []string{"HOME=" + home, "NPM_CONFIG_NOPROXY=" + name, "PIP_PROXY=http://127.0.0.1:1", "no_grpc_proxy=*"}
+	for _, command := range [][]string{
+		{testtool.Path(t, "curl"), "-s", s.url + "/private/curl"},
+		{testtool.Path(t, "wget"), "-qO-", "--tries=1", s.url + "/private/wget"},
+		{testtool.Path(t, "npm"), "view", "package", "--registry", s.url + "/private/npm/"},
+	} {
+		out, _ := behindRun(t, s, append(env, "PATH="+filepath.Dir(node(t))+":"+os.Getenv("PATH")), command...)
+		if !strings.Contains(out, " refused, ") || strings.Contains(out, " 0 refused") {
+			t.Errorf("%s: %s", command[0], out)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for path := range s.asked {
+		if path != "/robots.txt" {
+			t.Errorf("the origin was asked for %s", path)
+		}
+	}
+}
+
 // npmPackage is an archive of one small package.
 func npmPackage(t *testing.T) []byte {
 	t.Helper()

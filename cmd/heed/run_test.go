@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,7 +84,7 @@ func TestRunExitCodes(t *testing.T) {
 		{"unknown flag", "", []string{"--no-such-flag", "--", "true"}, 2, "error: "},
 		{"nested", "HEED_ACTIVE=1", []string{"--", "true"}, 2, "heed run inside heed run"},
 		{"audit log on standard output", "HEED_AUDIT_PATH=-", []string{"--", "true"}, 2, "standard output belongs to the command"},
-		{"report that cannot be written", "", []string{"--report", "/no/such/folder/r.json", "--", "true"}, 2, "report"},
+		{"report that cannot be written", "", []string{"--report", "/no/such/folder/r.json", "--", "sh", "-c", "echo ran; exit 5"}, 2, "report"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cmd := runProcess(t, tc.args...)
@@ -137,7 +138,7 @@ func TestRunSetsTheEnvironment(t *testing.T) {
 			t.Errorf("%s=%s, set: %v", name, value, ok)
 		}
 	}
-	if !strings.HasPrefix(got["JAVA_TOOL_OPTIONS"], "-Dx=y -Dhttp.proxyHost=127.0.0.1 ") {
+	if !strings.HasPrefix(got["JAVA_TOOL_OPTIONS"], "-Dx=y -Dheed.active=1 -Dhttp.proxyHost=127.0.0.1 ") {
 		t.Errorf("JAVA_TOOL_OPTIONS=%s", got["JAVA_TOOL_OPTIONS"])
 	}
 	if !strings.Contains(trouble.String(), "NO_PROXY=internal.example is not passed on") {
@@ -231,6 +232,7 @@ func TestRunUnderATerminal(t *testing.T) {
 		{"interrupt, not trapped", `echo ready; exec sleep 30`, "\x03", 128 + 2},
 		{"quit", `echo ready; exec sleep 30`, "\x1c", 128 + 3},
 		{"reads the terminal", `echo ready; read line; [ "$line" = hello ] && exit 9`, "hello\n", 9},
+		{"reads the terminal beside a redirected input", `exec </dev/null; echo ready; read line </dev/tty; [ "$line" = hello ] && exit 9`, "hello\n", 9},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			log := filepath.Join(t.TempDir(), "signals")
@@ -278,6 +280,70 @@ func TestRunIsAJobOfTheShell(t *testing.T) {
 	screen.waitFor(t, "code=130")
 	_, _ = io.WriteString(tty, "exit\n")
 	_ = shell.Wait()
+}
+
+// An interactive shell redirects the input, and the command asks the terminal.
+func TestRunBehindAPipeAsksTheTerminal(t *testing.T) {
+	bash := testtool.Path(t, "bash")
+	heed := runProcess(t)
+	shell := exec.Command(bash, "--norc", "--noprofile", "-i")
+	shell.Env = append(heed.Env, "PS1=$ ", "TERM=dumb")
+	shell.Dir = heed.Dir
+	tty, err := pty.Start(shell)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tty.Close()
+	screen := watch(t, tty)
+	_, _ = io.WriteString(tty, "echo piped | "+heed.Args[0]+` run -q -- sh -c 'read a; echo as""king; read b </dev/tty; echo got=$a,$b'`+"\n")
+	screen.waitFor(t, "\nasking\n")
+	_, _ = io.WriteString(tty, "typed\n")
+	screen.waitFor(t, "\ngot=piped,typed\n")
+	_, _ = io.WriteString(tty, "exit\n")
+	_ = shell.Wait()
+}
+
+// A signal while the last exchanges end cuts them; nothing is lost or left behind.
+func TestRunSignalWhileDraining(t *testing.T) {
+	curl := testtool.Path(t, "curl")
+	origin := newSite(t, false, false, "", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/robots.txt" {
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		}
+	})
+	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT} {
+		audit := filepath.Join(t.TempDir(), "audit.jsonl")
+		cmd := runProcess(t, "--audit", audit, "--", "sh", "-c", curl+" -sN "+origin.URL+"/endless >/dev/null & sleep 0.5; echo over; exit 5")
+		stdout, _ := cmd.StdoutPipe()
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.ReadFull(stdout, make([]byte, len("over\n")))
+		time.Sleep(200 * time.Millisecond)
+		_ = cmd.Process.Signal(s)
+		if code := exitCode(t, cmd.Wait()); code != 5 {
+			t.Errorf("%v: exit %d, want 5", s, code)
+		}
+		if log, _ := os.ReadFile(audit); strings.Count(string(log), "\n") != 1 {
+			t.Errorf("%v: audit log %q, want one record", s, log)
+		}
+	}
+}
+
+// A signal that comes before the command does leaves nothing behind; that is
+// checked when the test ends.
+func TestRunSignalBeforeTheStart(t *testing.T) {
+	for delay := range 6 {
+		cmd := runProcess(t, "-q", "--", "sleep", "5")
+		cmd.Env = append(cmd.Env, "HEED_HTTPS_CA_DIR="+t.TempDir())
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(delay*8) * time.Millisecond)
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+	}
 }
 
 func waitForText(t *testing.T, file, want string) {

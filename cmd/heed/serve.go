@@ -26,7 +26,7 @@ import (
 func serveCommand(e env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Run the proxy until SIGINT or SIGTERM",
+		Short: "Run the proxy until SIGINT, SIGTERM or SIGHUP",
 		Long: `Run the proxy. Point a crawler at it with http_proxy and https_proxy, and let it
 trust the CA that 'heed ca export' prints. Decisions go to the audit log
 (standard output by default), diagnostics to standard error.`,
@@ -41,7 +41,7 @@ trust the CA that 'heed ca export' prints. Decisions go to the audit log
 		// A reader of standard output that went away is an error to be counted,
 		// not the end of the process.
 		signal.Ignore(syscall.SIGPIPE)
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 		defer stop()
 		return serve(ctx, stop, loaded.Config, e)
 	}

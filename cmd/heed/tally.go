@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -107,7 +108,7 @@ func (r *runner) summarise(code int, took time.Duration) error {
 		r.remark("  %d × %s  %s", c.Count, c.Origin,
 			because(policy.Decision{Reason: c.Reason, Rule: c.Rule, Line: c.Line, Group: c.Group}, policy.Access{Cause: c.Cause}))
 	}
-	if r.report == "" {
+	if r.reportFile == nil {
 		return nil
 	}
 	data, err := json.MarshalIndent(struct {
@@ -122,8 +123,23 @@ func (r *runner) summarise(code int, took time.Duration) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(r.report, append(data, '\n'), 0o644); err != nil { // it is the user's to protect
+	_, err = r.reportFile.Write(append(data, '\n'))
+	if err = errors.Join(err, r.reportFile.Close()); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
+	return nil
+}
+
+// openReport makes the report's file, so that a path which cannot be written is
+// known before the command has run.
+func (r *runner) openReport() error {
+	if r.report == "" {
+		return nil
+	}
+	f, err := os.Create(r.report)
+	if err != nil {
+		return usage("--report names a file that can be written", "report: %w", err)
+	}
+	r.reportFile = f
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,31 +15,31 @@ import (
 
 // trustFiles are what programs need to trust the interception CA. A variable
 // that replaces a program's roots gets the bundle, one that adds to them the CA.
+// The zero value is for a heed that intercepts nothing.
 type trustFiles struct {
+	dir    string
 	ca     string // heed's CA alone, PEM
 	bundle string // the system's roots and heed's CA, PEM
 	store  string // the same as a PKCS #12 trust store, for Java
-	wgetrc string // wget's settings: the user's, and then these
 }
 
 // storePassword is what every Java tool expects. The store holds nothing secret.
 const storePassword = pkcs12.DefaultPassword
 
-// writeTrust writes the files into dir. Where the system's roots cannot be
-// found the bundle holds the CA alone, and the error, which is to be shown as a
-// warning, says so: what heed intercepts verifies all the same.
-func writeTrust(dir string, a *ca.Authority, getenv func(string) string) (f trustFiles, warning, err error) {
-	f = trustFiles{filepath.Join(dir, "heed-ca.pem"), filepath.Join(dir, "bundle.pem"), filepath.Join(dir, "trust.p12"), filepath.Join(dir, "wgetrc")}
-	bundle, warning := a.Bundle(getenv)
+// writeTrust writes the files for a CA, given in PEM, into dir. Where the
+// system's roots cannot be found the bundle holds the CA alone, and warning,
+// which is to be shown, says so: what heed intercepts verifies all the same.
+func writeTrust(dir string, own []byte, getenv func(string) string) (f trustFiles, warning, err error) {
+	f = trustFiles{dir, filepath.Join(dir, "heed-ca.pem"), filepath.Join(dir, "bundle.pem"), filepath.Join(dir, "trust.p12")}
+	bundle, warning := ca.Bundle(own, getenv)
 	if warning != nil {
-		bundle = a.PEM()
+		bundle = own
 	}
 	store, err := javaStore(bundle)
 	if err != nil {
 		return f, warning, fmt.Errorf("trust store for Java: %w", err)
 	}
-	files := map[string][]byte{f.ca: a.PEM(), f.bundle: bundle, f.store: store, f.wgetrc: wgetrc(f.bundle, getenv)}
-	for name, data := range files {
+	for name, data := range map[string][]byte{f.ca: own, f.bundle: bundle, f.store: store} {
 		if err := os.WriteFile(name, data, 0o644); err != nil { // certificates are public
 			return f, warning, err
 		}
@@ -60,77 +59,40 @@ func javaStore(bundle []byte) ([]byte, error) {
 	return pkcs12.Modern.EncodeTrustStore(certs, storePassword)
 }
 
-// wgetrc returns the user's own settings of wget, which reads no variable that
-// names roots, and in their place those that would lead it around the proxy.
-func wgetrc(bundle string, getenv func(string) string) []byte {
-	own := getenv("WGETRC")
-	if own == "" {
-		own = filepath.Join(getenv("HOME"), ".wgetrc")
+// writeSettings writes settings files for the programs whose variables are not
+// enough, and returns the variables that name those files. A user's own settings
+// stay, but for those that would lead the program around the proxy: in both
+// programs the last line counts.
+func writeSettings(f trustFiles, proxy string, getenv func(string) string) ([]variable, error) {
+	wget := "use_proxy = on\nno_proxy =\nhttp_proxy = " + proxy + "\nhttps_proxy = " + proxy + "\nftp_proxy = " + proxy + "\n"
+	if f.bundle != "" {
+		wget += "ca_certificate = " + f.bundle + "\n" // which no variable can say
 	}
-	text, _ := os.ReadFile(own) // most users have none
-	return append(text, "\nca_certificate = "+bundle+"\nuse_proxy = on\nno_proxy =\n"...)
+	home := getenv("HOME")
+	vars := []variable{{"WGETRC", filepath.Join(f.dir, "wgetrc")}}
+	text := settingsOf(f.dir, getenv("WGETRC"), filepath.Join(home, ".wgetrc"))
+	if err := os.WriteFile(vars[0].value, []byte(text+"\n"+wget), 0o600); err != nil {
+		return nil, err
+	}
+	text = settingsOf(f.dir, filepath.Join(getenv("CURL_HOME"), ".curlrc"), filepath.Join(getenv("XDG_CONFIG_HOME"), "curlrc"),
+		filepath.Join(home, ".curlrc"), filepath.Join(home, ".config", "curlrc"))
+	if text == "" {
+		return vars, nil // curl obeys its variables
+	}
+	curl := fmt.Sprintf("%s\nproxy = %q\nnoproxy = \"\"\n", text, proxy)
+	return append(vars, variable{"CURL_HOME", f.dir}), os.WriteFile(filepath.Join(f.dir, ".curlrc"), []byte(curl), 0o600)
 }
 
-// variable is one setting of an environment.
-type variable struct{ name, value string }
-
-// clientEnv returns the variables that lead programs through the proxy at addr
-// and, unless f is zero, make them trust f. javaOptions is what
-// JAVA_TOOL_OPTIONS holds already.
-func clientEnv(addr string, f trustFiles, javaOptions string) []variable {
-	proxy := "http://" + addr
-	var vars []variable
-	set := func(value string, names ...string) {
-		for _, n := range names {
-			vars = append(vars, variable{n, value})
+// settingsOf returns the first of the files that is there, "" when none is. Those
+// in dir are heed's own, of an environment that has been set already.
+func settingsOf(dir string, files ...string) string {
+	for _, name := range files {
+		if !filepath.IsAbs(name) || filepath.Dir(name) == dir {
+			continue
+		}
+		if text, err := os.ReadFile(name); err == nil {
+			return strings.TrimRight(string(text), "\n")
 		}
 	}
-	set(proxy, "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy", "WS_PROXY", "WSS_PROXY", "grpc_proxy",
-		"GLOBAL_AGENT_HTTP_PROXY", "npm_config_proxy", "npm_config_https_proxy")
-	// A list taken over from the user's shell would be a hole.
-	set("", "NO_PROXY", "no_proxy", "npm_config_noproxy", "GLOBAL_AGENT_NO_PROXY")
-	set("1", "NODE_USE_ENV_PROXY")
-	if f != (trustFiles{}) {
-		set(f.bundle, "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "AWS_CA_BUNDLE", "PIP_CERT", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO",
-			"CARGO_HTTP_CAINFO", "PERL_LWP_SSL_CA_FILE", "HTTPLIB2_CA_CERTS", "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", "npm_config_cafile")
-		set(f.ca, "NODE_EXTRA_CA_CERTS", "DENO_CERT")
-		set(f.wgetrc, "WGETRC")
-	}
-	set(javaToolOptions(addr, f.store, javaOptions), "JAVA_TOOL_OPTIONS")
-	set("1", "HEED_ACTIVE")
-	set(proxy, "HEED_PROXY")
-	return vars
-}
-
-// javaToolOptions appends to what is there; of a property given twice, the last
-// one counts.
-func javaToolOptions(addr, store, present string) string {
-	host, port, _ := net.SplitHostPort(addr)
-	options := []string{
-		present, "-Dhttp.proxyHost=" + host, "-Dhttp.proxyPort=" + port, "-Dhttps.proxyHost=" + host, "-Dhttps.proxyPort=" + port,
-		"-Dhttp.nonProxyHosts=", // the default leaves loopback out
-	}
-	if store != "" {
-		options = append(options, "-Djavax.net.ssl.trustStore="+store, "-Djavax.net.ssl.trustStoreType=PKCS12",
-			"-Djavax.net.ssl.trustStorePassword="+storePassword)
-	}
-	return strings.TrimSpace(strings.Join(options, " "))
-}
-
-// withEnv returns environ with the variables set.
-func withEnv(environ []string, vars []variable) []string {
-	ours := make(map[string]bool, len(vars))
-	for _, v := range vars {
-		ours[v.name] = true
-	}
-	var out []string
-	for _, pair := range environ {
-		if name, _, _ := strings.Cut(pair, "="); !ours[name] {
-			out = append(out, pair)
-		}
-	}
-	for _, v := range vars {
-		out = append(out, v.name+"="+v.value)
-	}
-	return out
+	return ""
 }

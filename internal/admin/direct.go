@@ -37,8 +37,28 @@ var (
 // that says what it is and how to use it, /ca.pem and /proxy.pac. It shows
 // nothing that is not public, and may be used from many goroutines.
 func Direct(o DirectOptions) http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+	pages := map[string]http.HandlerFunc{
+		"/":          directIndex(o),
+		"/ca.pem":    caPEM(o.CA),
+		"/proxy.pac": proxyPAC(o.Address),
+	}
+	// No ServeMux: it would send a path that is not clean elsewhere.
+	return withHeaders(func(w http.ResponseWriter, r *http.Request) {
+		page, ok := pages[r.URL.Path]
+		switch {
+		case !ok:
+			http.Error(w, "This is heed, a forward proxy, and it has no such page. See / for how to use it.", http.StatusNotFound)
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, "This is heed, a forward proxy: its own pages can only be read.", http.StatusMethodNotAllowed)
+		default:
+			page(w, r)
+		}
+	})
+}
+
+func directIndex(o DirectOptions) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		data := struct{ Proxy, Fingerprint string }{reachedAs(r, o.Address), o.Fingerprint}
 		w.Header().Set("Vary", "Accept")
 		if !strings.Contains(r.Header.Get("Accept"), "text/html") {
@@ -49,10 +69,7 @@ func Direct(o DirectOptions) http.Handler {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
 		_ = directPage.Execute(w, data)
-	})
-	mux.HandleFunc("GET /ca.pem", caPEM(o.CA))
-	mux.HandleFunc("GET /proxy.pac", proxyPAC(o.Address))
-	return withHeaders(mux.ServeHTTP)
+	}
 }
 
 // proxyPAC answers with a proxy auto-configuration for the address by which the

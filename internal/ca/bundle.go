@@ -21,21 +21,25 @@ var systemRootFiles = []string{
 	"/opt/homebrew/etc/ca-certificates/cert.pem",        // Homebrew
 }
 
-// Bundle is the system's roots followed by the CA, as PEM, for programs whose settings replace their whole trust
-// store. The roots come from the file that getenv names as SSL_CERT_FILE, else from where this system keeps them;
-// nothing but certificates is copied. Without roots the result would cut a program off from every host that is not
-// intercepted, so it is an error ([*StateError]). The caller owns the result.
-func (a *Authority) Bundle(getenv func(string) string) ([]byte, error) {
+// Bundle is the system's roots followed by own, the certificate of a CA in PEM, for programs whose settings replace
+// their whole trust store. The roots come from the file that getenv names as SSL_CERT_FILE, else from where this
+// system keeps them; nothing but certificates is copied. Without roots the result would cut a program off from every
+// host that is not intercepted, so it is an error ([*StateError]). The caller owns the result.
+func Bundle(own []byte, getenv func(string) string) ([]byte, error) {
 	roots, err := systemRoots(getenv("SSL_CERT_FILE"), systemRootFiles)
 	if err != nil {
 		return nil, err
 	}
-	own := a.PEM()
 	// SSL_CERT_FILE may itself name such a bundle.
 	if bytes.Contains(roots, own) {
 		return roots, nil
 	}
 	return append(roots, own...), nil
+}
+
+// Bundle is [Bundle] for the Authority's own certificate.
+func (a *Authority) Bundle(getenv func(string) string) ([]byte, error) {
+	return Bundle(a.PEM(), getenv)
 }
 
 // systemRoots reads the named file, or, when none is named, the first candidate that holds a certificate.

@@ -16,7 +16,7 @@ var flagTable = []struct{ name, short, key, usage string }{
 	{"agent", "a", "agent.tokens", "product `TOKEN`[,TOKEN...] to obey robots.txt as, most specific first"},
 	{"profile", "p", "matching.profile", "matching profile `NAME`"},
 	{"audit", "", "audit.path", "decision log `FILE`; empty turns it off"},
-	{"mode", "", "mode", "enforce, or monitor: decide and log, never refuse (`MODE`)"},
+	{"mode", "", "mode", "`MODE`: enforce, or monitor (decide and log, never refuse)"},
 }
 
 // AddFlags defines the flags that override settings on fs: those named, or all
