@@ -45,9 +45,10 @@ type Access struct {
 }
 
 // Settings are what a verdict depends on beside robots.txt and the target. The
-// zero value has no token, so that only * groups rule, and disallows both
-// unreachable and unavailable origins.
+// zero value has no token, so that only * groups rule, compares as RFC 9309
+// says, and disallows both unreachable and unavailable origins.
 type Settings struct {
+	Profile       Profile  // how paths are compared; one that is not known disallows
 	Tokens        []string // product tokens, most specific first; the first that has a group decides
 	OnUnreachable Verdict  // Allow opens origins whose robots.txt cannot be had, against RFC 9309 2.3.1.4
 	OnUnavailable Verdict  // Allow is what RFC 9309 2.3.1.3 permits, and heed's default
@@ -63,7 +64,7 @@ func (s Settings) Decide(a Access, t Target) Decision {
 	case a.EgressDenied:
 		d.Reason = ReasonEgressDenied
 	case a.Result == Successful:
-		return a.Robots.Decide(s.Tokens, t)
+		return a.Robots.DecideUnder(s.Profile, s.Tokens, t)
 	case a.Result == Unavailable:
 		d.Verdict, d.Reason = grant(s.OnUnavailable), ReasonUnavailable
 	default:
@@ -81,7 +82,8 @@ func (s Settings) Unrestricted(a Access) Decision {
 	case a.EgressDenied:
 		d.Reason = ReasonEgressDenied
 	case a.Result == Successful:
-		return a.Robots.unrestricted(s.Tokens)
+		robotsTXT, _ := ParseTarget(a.URL)
+		return a.Robots.unrestricted(s.Profile, s.Tokens, robotsTXT.Origin)
 	case a.Result == Unavailable:
 		d.Verdict, d.Reason = grant(s.OnUnavailable), ReasonUnavailable
 	default:

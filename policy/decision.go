@@ -71,13 +71,6 @@ const (
 	ReasonInternal           Reason = "internal"            // a fault of heed's own
 )
 
-// Profile names how paths are compared.
-type Profile string
-
-// RFC9309 is the default profile: case-sensitive, compared after unreserved
-// escapes are decoded and everything else is encoded (RFC 9309 2.2.2).
-const RFC9309 Profile = "rfc9309"
-
 // A Decision is a verdict and what led to it. The zero value disallows.
 type Decision struct {
 	Verdict Verdict
@@ -87,6 +80,8 @@ type Decision struct {
 	Rule    string  // the deciding line's own text, such as "Disallow: /private/"; "" when no rule decided
 	Line    int     // 1-based line of Rule; 0 when no rule decided
 	Profile Profile // "" when no path was compared
+	// DisallowedBy is, under Strictest, the profile that disallowed.
+	DisallowedBy Profile
 }
 
 // Allowed reports whether the request may be carried.

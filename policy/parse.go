@@ -1,132 +1,49 @@
 package policy
 
 import (
-	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
+
+// maxText is what is read of a body, so that offsets fit. It is a thousand times
+// what RFC 9309 2.5 asks for.
+const maxText = 1 << 29
 
 // Parse reads a robots.txt. It never fails: what can be read of any bytes is
 // used and the rest ignored, line by line (RFC 9309 2.3.1.5). It takes time in
-// proportion to body, which it does not keep and does not change.
+// proportion to body, which it does not keep and does not change. Of more than
+// 512 MiB the full lines that fit are read.
 func Parse(body []byte) *Robots {
-	p := parser{groups: map[string][]int{}}
-	text := decodeText(body)
-	for n := 1; text != ""; n++ {
-		var line string
-		line, text = cutLine(text)
-		p.line(n, line)
+	r := &Robots{parsed: true, text: decodeText(body)}
+	if len(r.text) > maxText {
+		r.text = r.text[:1+strings.LastIndexAny(r.text[:maxText], "\r\n")]
 	}
-	return &Robots{rules: slices.Clip(p.rules), blocks: slices.Clip(p.blocks), groups: p.groups}
+	r.own.init(heed, r.text)
+	return r
 }
 
-// A key is the meaning of the word before the colon.
-type key uint8
+// Robots is a parsed robots.txt. Make one with [Parse]: a nil or zero Robots
+// disallows everything. What it says never changes, so it may be shared between
+// goroutines; the rules of a group are made ready when they are first asked for.
+// It must not be copied.
+type Robots struct {
+	parsed bool
+	text   string // all that the rest points into
+	own    reading
 
-const (
-	unknownKey key = iota
-	agentKey
-	allowKey
-	disallowKey
-)
+	once   sync.Once
+	google reading // under once: most files are never read so
 
-// keys holds the spellings that are read, in lower case. Beside the standard's
-// own they are the slips that real files make often and that can mean nothing
-// else.
-var keys = map[string]key{
-	"user-agent": agentKey,
-	"useragent":  agentKey,
-	"user agent": agentKey,
-	"allow":      allowKey,
-	"disallow":   disallowKey,
-	"dissallow":  disallowKey,
-	"dissalow":   disallowKey,
-	"disalow":    disallowKey,
-	"diasllow":   disallowKey,
-	"disallaw":   disallowKey,
+	mu      sync.Mutex                // for who replaces choices
+	choices atomic.Pointer[[]*choice] // what has been made ready; never changed in place
 }
 
-const longestKey = len("user-agent")
-
-type parser struct {
-	rules  []rule
-	blocks []block
-	groups map[string][]int
-	ruled  bool // the last block has had a rule, so that the next agent line opens another
-}
-
-func (p *parser) line(n int, line string) {
-	line, _, _ = strings.Cut(line, "#")
-	line = trim(line)
-	k, value := keyValue(line)
-	switch k {
-	case agentKey:
-		p.agent(agentName(value))
-	case allowKey, disallowKey:
-		p.rule(rule{text: line, line: n, allow: k == allowKey}, value)
+// reading returns the text as d reads it.
+func (r *Robots) reading(d *dialect) *reading {
+	if d == heed {
+		return &r.own
 	}
-	// Any other record leaves groups as they are (RFC 9309 2.2.4).
-}
-
-// agent opens or extends a block. A line that names nothing does so too: what
-// follows it is meant for somebody else than the agents above.
-func (p *parser) agent(name string) {
-	if p.ruled || len(p.blocks) == 0 {
-		p.blocks = append(p.blocks, block{from: len(p.rules), to: len(p.rules)})
-		p.ruled = false
-	}
-	if name == "" {
-		return
-	}
-	name = strings.ToLower(name)
-	current := len(p.blocks) - 1
-	if named := p.groups[name]; len(named) == 0 || named[len(named)-1] != current {
-		p.groups[name] = append(named, current)
-	}
-}
-
-// rule adds a rule to the current block; before the first agent line there is
-// none, and the rule is ignored (RFC 9309 2.2.2). One without a usable path
-// matches nothing, but ends the run of agent lines all the same.
-func (p *parser) rule(r rule, path string) {
-	if len(p.blocks) == 0 {
-		return
-	}
-	p.ruled = true
-	if !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "*") {
-		return
-	}
-	r.pattern = newPattern(path)
-	p.rules = append(p.rules, r)
-	p.blocks[len(p.blocks)-1].to = len(p.rules)
-}
-
-// keyValue parts a line at its colon. Where that leaves no known key the colon
-// may be missing (the one in "Disallow /a:b" belongs to the path): then the
-// last word is the value. Only one word is taken, because prose that begins
-// with a key is commoner than a path that holds a space.
-func keyValue(line string) (key, string) {
-	if name, value, ok := strings.Cut(line, ":"); ok {
-		if k := keyOf(trim(name)); k != unknownKey {
-			return k, trim(value)
-		}
-	}
-	if i := strings.LastIndexAny(line, " \t"); i >= 0 {
-		return keyOf(trim(line[:i])), line[i+1:]
-	}
-	return unknownKey, ""
-}
-
-func keyOf(name string) key {
-	if len(name) > longestKey {
-		return unknownKey
-	}
-	var lower [longestKey]byte
-	for i := range len(name) {
-		c := name[i]
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		lower[i] = c
-	}
-	return keys[string(lower[:len(name)])]
+	r.once.Do(func() { r.google.init(d, r.text) })
+	return &r.google
 }

@@ -13,20 +13,21 @@ import (
 	"heed/policy"
 )
 
-// vector is one case of testdata/robots.jsonl.
+// vector is one case of testdata/*.jsonl.
 type vector struct {
-	Name   string
-	Robots string
-	Base64 []byte `json:"robots_b64"`
-	Agent  string
-	URL    string
-	Allow  bool
-	Line   int
+	Profile policy.Profile
+	Name    string
+	Robots  string
+	Base64  []byte `json:"robots_b64"`
+	Agent   string
+	URL     string
+	Allow   bool
+	Line    int
 }
 
-func vectors(t *testing.T) []vector {
+func vectors(t testing.TB, file string) []vector {
 	t.Helper()
-	data, err := os.ReadFile("testdata/robots.jsonl")
+	data, err := os.ReadFile("testdata/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,27 +35,50 @@ func vectors(t *testing.T) []vector {
 	for line := range bytes.Lines(data) {
 		var v vector
 		if err := json.Unmarshal(line, &v); err != nil {
-			t.Fatalf("line %d: %v", len(all)+1, err)
+			t.Fatalf("%s, line %d: %v", file, len(all)+1, err)
 		}
 		if v.Base64 == nil {
 			v.Base64 = []byte(v.Robots)
 		}
 		all = append(all, v)
 	}
-	if len(all) == 0 {
-		t.Fatal("no vectors")
+	if len(all) < 80 {
+		t.Fatalf("%s: only %d vectors", file, len(all))
 	}
 	return all
 }
 
+// robots.jsonl holds the readings of RFC 9309, google.jsonl what Google's parser
+// says of the same, documents.jsonl the examples of two documents that contradict
+// each other, so that each has its profile.
 func TestVectors(t *testing.T) {
-	for _, v := range vectors(t) {
-		t.Run(v.Name, func(t *testing.T) {
-			d := policy.Parse(v.Base64).Decide([]string{v.Agent}, target(t, v.URL))
-			if d.Allowed() != v.Allow || d.Line != v.Line {
-				t.Errorf("%s asks for %s under\n%s\ngot %+v\nwant allow %t by line %d", v.Agent, v.URL, v.Base64, d, v.Allow, v.Line)
+	for file, p := range map[string]policy.Profile{"robots.jsonl": policy.RFC9309, "google.jsonl": policy.Google, "documents.jsonl": ""} {
+		for _, v := range vectors(t, file) {
+			if p != "" {
+				v.Profile = p
 			}
-		})
+			t.Run(file+"/"+string(v.Profile)+"/"+v.Name, func(t *testing.T) {
+				x := policy.Parse(v.Base64).Explain(v.Profile, []string{v.Agent}, target(t, v.URL))
+				if x.Allowed() != v.Allow || x.Line != v.Line && file == "robots.jsonl" {
+					t.Errorf("%s asks for %s under\n%s\ngot %+v\nwant allow %t by line %d", v.Agent, v.URL, v.Base64, x, v.Allow, v.Line)
+				}
+				checkExplanation(t, x)
+			})
+		}
+	}
+}
+
+// checkExplanation checks what holds of every explanation.
+func checkExplanation(t *testing.T, x policy.Explanation) {
+	t.Helper()
+	ruled := x.Reason == policy.ReasonRule
+	switch {
+	case ruled != (x.Winner != nil), ruled && (x.Winner.Line != x.Line || x.Winner.Rule != x.Rule || x.Winner.Verdict != x.Verdict):
+		t.Errorf("decision and winner differ: %+v, %+v", x, x.Winner)
+	case (x.RunnerUp != nil) != (x.Lost != ""), x.RunnerUp != nil && (x.Winner == nil || x.RunnerUp.Octets > x.Winner.Octets):
+		t.Errorf("runner-up %+v of %+v, lost %q", x.RunnerUp, x.Winner, x.Lost)
+	case (x.Group != "") != (len(x.Agents) > 0):
+		t.Errorf("group %q, agent lines %+v", x.Group, x.Agents)
 	}
 }
 

@@ -68,7 +68,25 @@ func (t Target) String() string { return t.Origin.String() + t.Path }
 // IsRobotsTXT reports whether the target is /robots.txt, in any spelling that
 // unreserved escapes give it (RFC 9309 2.2.2). With a query, or written with dot
 // segments, it is a path like any other.
-func (t Target) IsRobotsTXT() bool { return canonical(t.Path, false) == "/robots.txt" }
+func (t Target) IsRobotsTXT() bool {
+	const robots = "/robots.txt"
+	rest := t.Path
+	for i := range len(robots) {
+		if rest == "" {
+			return false
+		}
+		c, escaped := unescape(rest)
+		if c != robots[i] || escaped && i == 0 {
+			return false
+		}
+		if escaped {
+			rest = rest[len("%72"):]
+		} else {
+			rest = rest[1:]
+		}
+	}
+	return rest == ""
+}
 
 // ParseTarget reads an absolute http or https URL. Scheme and host are brought
 // into canonical form, the path and query stay as they are, a fragment is

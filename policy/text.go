@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"encoding/binary"
 	"strings"
 	"unicode/utf16"
@@ -11,14 +12,13 @@ import (
 // UTF-16 where such a mark says so. Everything else stays as it is, invalid
 // UTF-8 included.
 func decodeText(body []byte) string {
-	text := string(body)
 	switch {
-	case strings.HasPrefix(text, "\xff\xfe"):
+	case len(body) >= 2 && body[0] == 0xff && body[1] == 0xfe:
 		return decodeUTF16(body[2:], binary.LittleEndian)
-	case strings.HasPrefix(text, "\xfe\xff"):
+	case len(body) >= 2 && body[0] == 0xfe && body[1] == 0xff:
 		return decodeUTF16(body[2:], binary.BigEndian)
 	}
-	return strings.TrimPrefix(text, "\ufeff")
+	return string(bytes.TrimPrefix(body, []byte("\ufeff")))
 }
 
 // decodeUTF16 ignores a last octet that is half a unit; a surrogate without its
@@ -38,22 +38,5 @@ func decodeUTF16(b []byte, order binary.ByteOrder) string {
 		}
 		text.WriteRune(r)
 	}
-	return text.String()
+	return strings.Clone(text.String()) // without what it grew in vain
 }
-
-// cutLine parts text after its first line, which ends in CR, LF or CRLF.
-func cutLine(text string) (line, rest string) {
-	i := strings.IndexAny(text, "\r\n")
-	if i < 0 {
-		return text, ""
-	}
-	line, rest = text[:i], text[i+1:]
-	if text[i] == '\r' {
-		rest = strings.TrimPrefix(rest, "\n")
-	}
-	return line, rest
-}
-
-func trim(s string) string { return strings.Trim(s, " \t\v\f") }
-
-func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\v' || c == '\f' }
