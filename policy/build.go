@@ -7,18 +7,15 @@ import (
 
 // An audience is whom an index is made for.
 type audience struct {
-	token  string // of the group
-	strict bool   // what lacks a slash, and full URLs of origin, disallow too
+	blocks []int // of the group
+	strict bool  // what lacks a slash, and full URLs of origin, disallow too
 	origin Origin
 }
 
 // newIndex reads the group of an audience and makes its rules ready.
 func newIndex(c *comparison, r *reading, a audience) *index {
 	b := builder{index: &index{comparison: c, text: r.text}, audience: a}
-	if a.token == "" {
-		return b.index // no group, no rules
-	}
-	for rec := range r.records(a.token) {
+	for rec := range r.records(a.blocks) {
 		if rec.key != agentKey {
 			b.record(&rec.record)
 		}

@@ -51,7 +51,7 @@ func (r *Robots) choose(c *comparison, tokens []string, strict bool, origin Orig
 		}
 	}
 	if k.index == nil {
-		k.index = newIndex(c, read, audience{k.group.token, strict, origin})
+		k.index = newIndex(c, read, audience{read.named(k.group.token), strict, origin})
 	}
 	if len(known) == maxChoices {
 		known = known[1:] // the oldest

@@ -59,14 +59,14 @@ func (r *Robots) Explain(p Profile, tokens []string, t Target) Explanation {
 		}
 	}
 	read := r.reading(c.dialect)
-	a.token = read.group(tokens).token
-	x.agents(read, a.token)
+	a.blocks = read.named(read.group(tokens).token)
+	x.agents(read, a.blocks)
 	x.contest(c, read, a, t.Path)
 	return x
 }
 
-func (x *Explanation) agents(r *reading, token string) {
-	for rec := range r.records(token) {
+func (x *Explanation) agents(r *reading, blocks []int) {
+	for rec := range r.records(blocks) {
 		if rec.key == agentKey {
 			x.Agents = append(x.Agents, AgentLine{rec.line, rec.text[rec.start:rec.end]})
 		}
@@ -104,7 +104,7 @@ func contest(c *comparison, r *reading, a audience, target string) (first, secon
 			second = &m
 		}
 	}
-	for rec := range r.records(a.token) {
+	for rec := range r.records(a.blocks) {
 		if rec.key == agentKey {
 			continue
 		}

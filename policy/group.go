@@ -111,14 +111,20 @@ func (r *reading) group(tokens []string) group {
 	return group{agent: first(tokens)}
 }
 
-// records yields the records of the blocks that name token, which is not empty:
-// their agent lines, whomever those name, and their rules.
-func (r *reading) records(token string) iter.Seq[*reader] {
+// named returns the blocks whose agent lines name token; "" names none.
+func (r *reading) named(token string) (blocks []int) {
+	for i := range r.blocks {
+		if token != "" && r.names(i, token) {
+			blocks = append(blocks, i)
+		}
+	}
+	return blocks
+}
+
+// records yields the records of some blocks: their agent lines and their rules.
+func (r *reading) records(blocks []int) iter.Seq[*reader] {
 	return func(yield func(*reader) bool) {
-		for i := range r.blocks {
-			if !r.names(i, token) {
-				continue
-			}
+		for _, i := range blocks {
 			rec := r.block(i)
 			for rec.next() {
 				if !yield(&rec) {

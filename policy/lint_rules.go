@@ -1,0 +1,181 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A ruling is what the rules of one group are held against.
+type ruling struct {
+	*index
+	stars   bool               // some rule has an inner star
+	forbids bool               // and disallows
+	opposed [2]map[string]bool // patterns, without star and anchor, of disallow and of allow rules
+}
+
+// group looks at the rules of one group.
+func (l *linter) group(blocks []int) {
+	x := &ruling{index: newIndex(rfc9309, &l.read, audience{blocks: blocks}), opposed: [2]map[string]bool{{}, {}}}
+	for i := range x.wild {
+		x.stars, x.forbids = true, x.forbids || !x.wild[i].allow()
+	}
+	usable, empty := 0, 0
+	escaped := map[int]record{} // by line
+	for rec := range l.read.records(blocks) {
+		value := rec.value()
+		switch {
+		case rec.key == agentKey:
+		case value == "":
+			empty++
+		case pathLike(value):
+			usable++
+			if rfc9309.octets(value) != len(value) {
+				escaped[rec.line] = rec.record
+			}
+			x.opposed[b2i(rec.key == allowKey)][bare(value)] = true
+		}
+	}
+	for rec := range l.read.records(blocks) {
+		if value := rec.value(); rec.key != agentKey && pathLike(value) {
+			l.rule(x, &rec.record, x.crowd()*usable > 16*len(l.text))
+		}
+	}
+	if empty > 0 && usable > 0 {
+		l.empty(blocks)
+	}
+	if len(escaped) > 0 {
+		l.precedence(x.index, newIndex(decoded, &l.read, audience{blocks: blocks}), blocks, escaped)
+	}
+}
+
+// crowd is how many rules with a star a target may have to be compared with.
+func (x *index) crowd() int {
+	most := x.always
+	for i := 1; i < len(x.buckets); i++ {
+		most = max(most, int(x.buckets[i]-x.buckets[i-1]))
+	}
+	return most
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// bare returns a rule's path in canonical form without star and anchor.
+func bare(value string) string { return strings.TrimRight(rfc9309.show(value), "*$") }
+
+// empty reports rules without a path in a group that has others.
+func (l *linter) empty(blocks []int) {
+	for rec := range l.read.records(blocks) {
+		if rec.key != agentKey && rec.value() == "" {
+			l.at(&rec.record, rec.start, "rule-without-effect", "a rule without a path matches nothing beside the others of its group", "remove it")
+		}
+	}
+}
+
+// cover returns a target that stands for all that a pattern matches: its own
+// text, in which a star is an octet that only the star of a pattern can match.
+func cover(p pattern, value string, appended []byte) string {
+	s := value[:min(p.size, len(value))]
+	if !p.same {
+		s = string(appended[:p.size])
+	}
+	if !p.anchored {
+		s += wildcard
+	}
+	return s
+}
+
+// rule asks which rule of the group decides on all that one of them matches: if
+// it is another, this one never does. In a crowd of rules with a star that takes too
+// long.
+func (l *linter) rule(x *ruling, r *record, crowded bool) {
+	u := l.useless[r.line]
+	if u == nil {
+		u = &useless{}
+		l.useless[r.line] = u
+	}
+	u.groups++
+	if crowded {
+		return
+	}
+	value := l.text[r.from:r.to]
+	p, out := x.appendPattern(nil, value)
+	s := cover(p, value, out)
+	best := x.lookup(s)
+	if best.entry == nil || p.fork > 0 {
+		return
+	}
+	code, message, remedy := "", "", ""
+	if best.entry.number() != r.line {
+		code, message, remedy = beaten(x.index, r, best, value)
+	} else if !strings.Contains(strings.TrimSuffix(s, wildcard), wildcard) && !(best.entry.starred() && best.entry.anchored()) {
+		code, message, remedy = redundant(x, r, best.entry, value)
+	}
+	if code != "" {
+		u.in++
+		u.finding = newFinding(r.line, r.start-r.at+1, code, message, remedy)
+	}
+}
+
+// redundant words the finding that a rule decides, but as another would.
+func redundant(x *ruling, r *record, e *entry, value string) (code, message, remedy string) {
+	allow := r.key == allowKey
+	switch i := e.next; {
+	case allow && x.forbids, !allow && x.stars, x.opposed[b2i(!allow)][bare(value)]:
+		// A rule with a star may come between, or one that this one beats.
+	case i == none && allow && len(x.prefixes)+len(x.wild) == 1:
+		// Said for people, and often.
+	case i == none && allow:
+		return "rule-without-effect", "nothing disallows " + quote(value) + ", so allowing it changes nothing", "remove it, if nothing was forgotten"
+	case i != none && x.prefixes[i].allow() == allow:
+		other := &x.prefixes[i]
+		return "rule-without-effect", fmt.Sprintf("line %d (%s) says so already", other.number(), quote(x.rule(other))), "remove it"
+	}
+	return "", "", ""
+}
+
+// beaten words the finding that the best rule always beats another.
+func beaten(x *index, r *record, best match, value string) (code, message, remedy string) {
+	other, line := x.rule(best.entry), best.entry.number()
+	_, path, _ := strings.Cut(other, ":")
+	same := x.show(trimmed(path)) == x.show(value)
+	switch allow := r.key == allowKey; {
+	case best.entry.allow() == allow && same:
+		return "rule-without-effect", fmt.Sprintf("line %d (%s) says the same", line, quote(other)), "remove one of them"
+	case best.entry.allow() == allow:
+		return "rule-without-effect", fmt.Sprintf("line %d (%s) matches all that this rule does, and is longer", line, quote(other)), "remove it"
+	case same:
+		return "contradicting-rules", fmt.Sprintf("line %d (%s) has the same path; allow wins among equals, so this rule never does", line, quote(other)), "remove one of them"
+	}
+	return "shadowed-rule", fmt.Sprintf("line %d (%s) matches all that this rule does, and beats it with %d octets to %d",
+		line, quote(other), best.octets, x.comparison.octets(value)), "make this path longer, or remove the rule"
+}
+
+// precedence reports rules whose escapes make crawlers that count them as written
+// come to another verdict on some path that the group names.
+func (l *linter) precedence(x, written *index, blocks []int, escaped map[int]record) {
+	for rec := range l.read.records(blocks) {
+		path := strings.NewReplacer("*", "", "$", "").Replace(rec.value())
+		if rec.key == agentKey || !strings.HasPrefix(path, "/") {
+			continue
+		}
+		ours, theirs := x.decide(path), written.decide(path)
+		if ours.entry == nil || theirs.entry == nil || ours.disallows() == theirs.disallows() {
+			continue
+		}
+		r, ok := escaped[theirs.entry.number()]
+		if !ok {
+			if r, ok = escaped[ours.entry.number()]; !ok {
+				continue
+			}
+		}
+		l.once(r.line, r.start-r.at+1, "escape-precedence",
+			fmt.Sprintf("on %s line %d decides with %d octets; crawlers that count escapes as they are written follow line %d",
+				quote(path), ours.entry.number(), ours.octets, theirs.entry.number()),
+			"write "+quote(rfc9309.show(l.text[r.from:r.to]))+", or make the rule that is to win longer")
+	}
+}
