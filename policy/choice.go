@@ -8,10 +8,15 @@ type choice struct {
 	comparison *comparison
 	tokens     []string
 	strict     bool
-	origin     Origin // the zero value where rules do not depend on it
+	origin     *Origin // nil where rules do not depend on it
 
 	group group
 	index *index // shared between token lists that select the same group
+}
+
+// like reports whether the choice was made for the arguments.
+func (k *choice) like(c *comparison, strict bool, origin Origin) bool {
+	return k.comparison == c && k.strict == strict && (k.origin == nil && origin == Origin{} || k.origin != nil && *k.origin == origin)
 }
 
 // maxChoices bounds what is kept. One crawler has one token list; a proxy for
@@ -22,7 +27,7 @@ const maxChoices = 64
 func (r *Robots) choice(c *comparison, tokens []string, strict bool, origin Origin) *choice {
 	if known := r.choices.Load(); known != nil {
 		for _, k := range *known {
-			if k.comparison == c && k.strict == strict && k.origin == origin && slices.Equal(k.tokens, tokens) {
+			if k.like(c, strict, origin) && slices.Equal(k.tokens, tokens) {
 				return k
 			}
 		}
@@ -32,7 +37,10 @@ func (r *Robots) choice(c *comparison, tokens []string, strict bool, origin Orig
 
 func (r *Robots) choose(c *comparison, tokens []string, strict bool, origin Origin) *choice {
 	read := r.reading(c.dialect)
-	k := &choice{comparison: c, tokens: slices.Clone(tokens), strict: strict, origin: origin, group: read.group(tokens)}
+	k := &choice{comparison: c, tokens: slices.Clone(tokens), strict: strict, group: read.group(tokens)}
+	if origin != (Origin{}) {
+		k.origin = &origin
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var known []*choice
@@ -40,7 +48,7 @@ func (r *Robots) choose(c *comparison, tokens []string, strict bool, origin Orig
 		known = *p
 	}
 	for _, other := range known {
-		if other.comparison != c || other.strict != strict || other.origin != origin {
+		if !other.like(c, strict, origin) {
 			continue
 		}
 		if slices.Equal(other.tokens, tokens) {

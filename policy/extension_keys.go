@@ -68,14 +68,14 @@ var extensions = map[string]extension{
 	"allowaitraining": {name: "AllowAITraining", honoured: "a proposal for the use in training AI; it stops no request"},
 	"sitemap":         {name: "Sitemap", honoured: "most search engines read it, whatever group it stands in", valid: absoluteSitemap},
 	"site-map":        {name: "Site-map", honoured: "Google reads it as Sitemap", valid: absoluteSitemap},
-	"host":            {name: "Host", honoured: "nobody any more: Yandex dropped it in 2018, use a redirect"},
+	"host":            {name: "Host", honoured: "nobody honours it any more, since Yandex dropped it in 2018; use a redirect"},
 	"clean-param":     {name: "Clean-param", honoured: "Yandex leaves these parameters out of URLs; others ignore it"},
 	"license":         {name: "License", honoured: "a pointer to terms by Really Simple Licensing; it stops no request"},
-	"noindex":         {name: "Noindex", honoured: "nobody: Google dropped it in 2019; send X-Robots-Tag: noindex"},
-	"nofollow":        {name: "Nofollow", honoured: "nobody: Google dropped it in 2019; send X-Robots-Tag: nofollow"},
-	"noarchive":       {name: "Noarchive", honoured: "nobody; send X-Robots-Tag: noarchive"},
-	"robot-version":   {name: "Robot-version", honoured: "nobody: it is left of a draft of 1996"},
-	"comment":         {name: "Comment", honoured: "nobody: it is left of a draft of 1996; write # before a comment"},
+	"noindex":         {name: "Noindex", honoured: "nobody honours it, since Google dropped it in 2019; send X-Robots-Tag: noindex"},
+	"nofollow":        {name: "Nofollow", honoured: "nobody honours it, since Google dropped it in 2019; send X-Robots-Tag: nofollow"},
+	"noarchive":       {name: "Noarchive", honoured: "nobody honours it; send X-Robots-Tag: noarchive"},
+	"robot-version":   {name: "Robot-version", honoured: "nobody reads it, it is left of a draft of 1996"},
+	"comment":         {name: "Comment", honoured: "nobody reads it, it is left of a draft of 1996; write # before a comment"},
 }
 
 func validPreferences(v string) bool { _, ok := parsePreferences(Record{Value: v}); return ok }

@@ -21,7 +21,7 @@ func (r *Robots) Records() iter.Seq[Record] {
 		if r == nil {
 			return
 		}
-		for l := (lineRecords{lines: linesFrom(r.text, 0, 1)}); l.next(); {
+		for l := (lineRecords{lines: linesFrom(r.own.text, 0, 1)}); l.next(); {
 			if !yield(l.record) {
 				return
 			}
@@ -211,8 +211,8 @@ func (r *Robots) Lines() (all []string) {
 	if r == nil {
 		return nil
 	}
-	for l := linesFrom(r.text, 0, 1); l.scan(); {
-		all = append(all, r.text[l.from:l.to])
+	for l := linesFrom(r.own.text, 0, 1); l.scan(); {
+		all = append(all, r.own.text[l.from:l.to])
 	}
 	return all
 }

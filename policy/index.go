@@ -14,17 +14,16 @@ type index struct {
 	text  string // of the file
 	canon string // patterns that stand nowhere in text: see canonical
 
-	prefixes []entry // sorted by pattern
-	wild     []entry // those without three octets in a row, then by bucket; each part sorted by precedence
-	always   int     // how many of wild have no bucket
-	buckets  []uint32
-	shift    uint8
+	prefixes []entry  // sorted by pattern
+	wild     []entry  // those without three octets in a row, then by bucket; each part sorted by precedence
+	buckets  []uint32 // buckets[i]:buckets[i+1] is the range of the i-th in wild
+	octets   []uint32 // of prefixes, then of wild; nil where the entries tell
 
-	octets []uint32 // of prefixes, then of wild; nil where the entries tell
-
-	restricts bool   // some rule disallows something
-	restrict  uint32 // where the text of the first of those is
+	always    uint32 // how many of wild have no bucket
+	restrict  uint32 // where the first line that disallows something begins
 	line      uint32 // and its number
+	restricts bool   // whether there is one
+	shift     uint8  // makes a bucket of a hash
 }
 
 // An entry is one rule: sixteen octets, because a file may have very many.

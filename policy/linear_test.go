@@ -71,3 +71,45 @@ func TestSharedRulesAreNotCopied(t *testing.T) {
 		t.Errorf("%d equal agent lines took %v, one %v, want the same", lines, repeated, once)
 	}
 }
+
+// When the pattern or the target doubles, the time does no more than that, but
+// for what measuring adds: at most 2.3 times.
+func TestDoubling(t *testing.T) {
+	stars := func(n int) string { return "/" + strings.Repeat("*a", n) + "*b" }
+	letters := func(n int) string { return "/" + strings.Repeat("a", n) }
+	tests := []struct {
+		name                     string
+		rule, path, rule2, path2 string
+	}{
+		{"/*a*a*a*a*a*b, target", stars(5), letters(32_000), stars(5), letters(64_000)},
+		{"600 stars, target", stars(600), letters(4000), stars(600), letters(8000)},
+		{"600 stars, pattern", stars(600), letters(4000), stars(1200), letters(4000)},
+	}
+	for _, tt := range tests {
+		for _, p := range policy.Profiles()[:4] {
+			ratio := 0.0
+			for range 5 { // a noisy machine gets another chance
+				once := repeatedly(p, tt.rule, tt.path)
+				if ratio = float64(repeatedly(p, tt.rule2, tt.path2)) / float64(once); ratio <= 2.3 {
+					break
+				}
+			}
+			if ratio > 2.3 {
+				t.Errorf("%s, %s: twice the length takes %.2f times as long", tt.name, p, ratio)
+			}
+		}
+	}
+}
+
+func repeatedly(p policy.Profile, rule, path string) time.Duration {
+	robots := policy.Parse([]byte(star("Disallow: " + rule)))
+	least := time.Hour
+	for range 9 {
+		start := time.Now()
+		for range 20 {
+			robots.DecideUnder(p, nil, policy.Target{Path: path})
+		}
+		least = min(least, time.Since(start))
+	}
+	return least
+}

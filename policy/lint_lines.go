@@ -81,7 +81,11 @@ func (l *linter) unread(r *record) {
 
 // extension reports a key once, and every value that cannot be read.
 func (l *linter) extension(r *record, name, value string, e extension) {
-	l.once(r.line, r.start-r.at+1, "extension", e.name+" is no part of RFC 9309: "+e.honoured, "keep it, if that is what you mean")
+	remedy := "keep it, if that is what you mean"
+	if strings.HasPrefix(e.honoured, "nobody") {
+		remedy = "remove it"
+	}
+	l.once(r.line, r.start-r.at+1, "extension", e.name+" is no part of RFC 9309: "+e.honoured, remedy)
 	if e.valid != nil && !e.valid(value) {
 		l.at(r, r.start, "extension-value", "the value "+quote(value)+" of "+name+" cannot be read", "write it as the crawler that you mean it for documents it")
 	}

@@ -50,7 +50,7 @@ func (l *linter) group(blocks []int) {
 
 // crowd is how many rules with a star a target may have to be compared with.
 func (x *index) crowd() int {
-	most := x.always
+	most := int(x.always)
 	for i := 1; i < len(x.buckets); i++ {
 		most = max(most, int(x.buckets[i]-x.buckets[i-1]))
 	}

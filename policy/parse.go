@@ -15,11 +15,12 @@ const maxText = 1 << 29
 // proportion to body, which it does not keep and does not change. Of more than
 // 512 MiB the full lines that fit are read.
 func Parse(body []byte) *Robots {
-	r := &Robots{parsed: true, text: decodeText(body)}
-	if len(r.text) > maxText {
-		r.text = r.text[:1+strings.LastIndexAny(r.text[:maxText], "\r\n")]
+	r := &Robots{parsed: true}
+	text := decodeText(body)
+	if len(text) > maxText {
+		text = text[:1+strings.LastIndexAny(text[:maxText], "\r\n")]
 	}
-	r.own.init(heed, r.text)
+	r.own.init(heed, text)
 	return r
 }
 
@@ -28,15 +29,11 @@ func Parse(body []byte) *Robots {
 // goroutines; the rules of a group are made ready when they are first asked for.
 // It must not be copied.
 type Robots struct {
-	parsed bool
-	text   string // all that the rest points into
-	own    reading
-
-	once   sync.Once
-	google reading // under once: most files are never read so
-
-	mu      sync.Mutex                // for who replaces choices
+	parsed  bool
+	own     reading                   // the text, and where its blocks are
+	google  atomic.Pointer[reading]   // the same as Google reads it: most files never are
 	choices atomic.Pointer[[]*choice] // what has been made ready; never changed in place
+	mu      sync.Mutex                // for who sets google or choices
 }
 
 // reading returns the text as d reads it.
@@ -44,6 +41,16 @@ func (r *Robots) reading(d *dialect) *reading {
 	if d == heed {
 		return &r.own
 	}
-	r.once.Do(func() { r.google.init(d, r.text) })
-	return &r.google
+	if known := r.google.Load(); known != nil {
+		return known
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known := r.google.Load(); known != nil {
+		return known // somebody was faster
+	}
+	read := new(reading)
+	read.init(d, r.own.text)
+	r.google.Store(read)
+	return read
 }

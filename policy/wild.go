@@ -71,7 +71,7 @@ func (b *builder) sortWild() {
 		b.wild[at] = b.star[i].entry
 		b.octets = append(b.octets, b.star[i].octets)
 	}
-	if b.always = len(order); many {
+	if b.always = uint32(len(order)); many {
 		b.fill(order)
 	}
 }
@@ -95,7 +95,7 @@ func (b *builder) fill(order []uint32) {
 	for len(b.buckets) < cap(b.buckets) {
 		b.buckets = append(b.buckets, uint32(len(order)))
 	}
-	b.always = int(b.buckets[0])
+	b.always = b.buckets[0]
 }
 
 // choose gives each rule with a star the rarest of its grams.
@@ -130,7 +130,7 @@ func (x *index) lookupWild(s string, best match) match {
 	}
 	var grams bitmap
 	grams.add(s)
-	best = x.firstOf(0, x.always, s, &grams, best)
+	best = x.firstOf(0, int(x.always), s, &grams, best)
 	if len(x.buckets) == 0 {
 		return best
 	}

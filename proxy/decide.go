@@ -33,6 +33,19 @@ func (d Decider) Decide(ctx context.Context, t policy.Target) (policy.Decision, 
 	return d.Settings.Decide(access, t), access, nil
 }
 
+// Explain is Decide for people: it says all that led to the decision, and takes
+// its time.
+func (d Decider) Explain(ctx context.Context, t policy.Target) (policy.Explanation, policy.Access, error) {
+	var access policy.Access
+	if !t.IsRobotsTXT() {
+		var err error
+		if access, err = d.Source.Access(ctx, t.Origin); err != nil {
+			return policy.Explanation{Decision: policy.Decision{Reason: policy.ReasonUnreachable}}, policy.Access{}, err
+		}
+	}
+	return d.Settings.Explain(access, t), access, nil
+}
+
 // DecideTunnel decides on a tunnel to origin that nobody can look into.
 func (d Decider) DecideTunnel(ctx context.Context, origin policy.Origin) (policy.Decision, policy.Access, error) {
 	access, err := d.Source.Access(ctx, origin)

@@ -42,6 +42,9 @@ func (x *exchange) disallowed() refusal {
 	case policy.ReasonRule:
 		ref.note = fmt.Sprintf("robots.txt line %d: %s", d.Line, d.Rule)
 		ref.detail = fmt.Sprintf("Line %d of %s disallows this URL to %s: %s", d.Line, a.URL, whom(d), d.Rule)
+		if d.DisallowedBy != "" {
+			ref.detail += fmt.Sprintf(" (under profile %s, which %s asks)", d.DisallowedBy, d.Profile)
+		}
 	case policy.ReasonUnreachable:
 		ref.title = "robots.txt is unreachable"
 		ref.note = "robots.txt unreachable: " + a.Cause

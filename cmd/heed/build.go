@@ -93,6 +93,7 @@ func storeOptions(c config.Config, transport *proxy.Transport, log *slog.Logger)
 // decider joins the policy of a configuration to a source of robots.txt.
 func decider(c config.Config, source proxy.Source) proxy.Decider {
 	return proxy.Decider{Source: source, Settings: policy.Settings{
+		Profile:       policy.Profile(c.Matching.Profile),
 		Tokens:        c.Agent.Tokens,
 		OnUnreachable: verdict(c.Robots.OnUnreachable),
 		OnUnavailable: verdict(c.Robots.OnUnavailable),

@@ -3,20 +3,11 @@ package main
 import (
 	"bufio"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"iter"
-	"log/slog"
-	"os"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"heed/fetch"
 	"heed/internal/config"
 	"heed/policy"
 	"heed/proxy"
@@ -29,8 +20,12 @@ func checkCommand(e env) *cobra.Command {
 		Short: "Would it be allowed? URLs from standard input when the argument is -",
 		Long: `Decide on URLs as the proxy does, with the same code, and say which line of
 which robots.txt decided. Exit 0 when all are allowed, 1 when one is disallowed,
-3 when a robots.txt is unreachable, 2 when a URL is not one.`,
+3 when a robots.txt is unreachable, 2 when a URL is not one.
+
+Results are on standard output, one line a URL, in the order of the URLs; of more
+than one URL the sum is on standard error.`,
 		Example: `  heed check -a mybot https://www.example.org/private/
+  heed check --explain -p strictest https://www.example.org/private/
   heed check --robots robots.txt --json - < urls.txt`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -42,6 +37,7 @@ which robots.txt decided. Exit 0 when all are allowed, 1 when one is disallowed,
 	load := settings(c, e, "agent", "profile")
 	c.Flags().StringVar(&k.robots, "robots", "", "decide against this robots.txt `FILE` (- is standard input); no network")
 	c.Flags().BoolVar(&k.json, "json", false, "print one JSON object a line")
+	c.Flags().BoolVar(&k.explain, "explain", false, "say all that led to each decision: group, canonical forms, octets, runner-up")
 	c.Flags().BoolVarP(&k.quiet, "quiet", "q", false, "print nothing; the exit code tells")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		loaded, err := load()
@@ -59,28 +55,33 @@ which robots.txt decided. Exit 0 when all are allowed, 1 when one is disallowed,
 // checker is one run of heed check.
 type checker struct {
 	env
-	robots      string
-	json, quiet bool
+	robots               string
+	json, explain, quiet bool
 
-	disallowed, unreachable, malformed int
+	line                                        []byte
+	allowed, disallowed, unreachable, malformed int
 }
 
 // standardInput refuses to read it twice.
 func (k *checker) standardInput(args []string, robotsGiven bool) error {
+	if robotsGiven {
+		if k.robots == "" {
+			return usage("name a file, or leave --robots out", "--robots is empty")
+		}
+		args = append([]string{k.robots}, args...)
+	}
+	return standardInputOnce(args...)
+}
+
+func standardInputOnce(names ...string) error {
 	n := 0
-	for _, a := range args {
-		if a == "-" {
+	for _, name := range names {
+		if name == "-" {
 			n++
 		}
 	}
-	if robotsGiven && k.robots == "-" {
-		n++
-	}
 	if n > 1 {
 		return usage("name files for all but one", "standard input (-) is given %d times and can be read once", n)
-	}
-	if robotsGiven && k.robots == "" {
-		return usage("name a file, or leave --robots out", "--robots is empty")
 	}
 	return nil
 }
@@ -91,15 +92,20 @@ func (k *checker) run(ctx context.Context, c config.Config, args []string, fromF
 		return err
 	}
 	defer closeSource()
-	d := decider(c, source)
-	for url, err := range k.urls(args) {
-		if err == nil {
-			err = k.check(ctx, d, url)
-		}
-		if err != nil {
-			return err
-		}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	urls := readURLs(ctx, k.stdin, args)
+	if !fromFile {
+		var wait func()
+		urls, wait = warm(ctx, urls, source)
+		defer func() { cancel(); wait() }()
 	}
+	out := bufio.NewWriterSize(k.stdout, 1<<16)
+	err = k.checkAll(ctx, decider(c, source), urls, out)
+	if err = errors.Join(err, out.Flush()); err != nil {
+		return err
+	}
+	k.sum()
 	switch {
 	case k.malformed > 0:
 		return &failure{code: exitUsage}
@@ -111,170 +117,77 @@ func (k *checker) run(ctx context.Context, c config.Config, args []string, fromF
 	return nil
 }
 
-// urls yields the arguments, and the lines of standard input in the place of -.
-// Empty lines are passed over.
-func (k *checker) urls(args []string) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		for _, a := range args {
-			if a != "-" {
-				if !yield(a, nil) {
-					return
-				}
-				continue
+// checkAll decides on the URLs as they come. What has been decided is written
+// before the next one is waited for.
+func (k *checker) checkAll(ctx context.Context, d proxy.Decider, urls <-chan feedURL, out *bufio.Writer) error {
+	for {
+		var u feedURL
+		var ok bool
+		select {
+		case u, ok = <-urls:
+		default:
+			if err := out.Flush(); err != nil {
+				return err
 			}
-			lines := bufio.NewScanner(k.stdin)
-			lines.Buffer(nil, maxURLLine)
-			n := 1
-			for ; lines.Scan(); n++ {
-				if url := strings.TrimSpace(lines.Text()); url != "" && !yield(url, nil) {
-					return
-				}
-			}
-			err := lines.Err()
-			if errors.Is(err, bufio.ErrTooLong) {
-				err = fmt.Errorf("longer than %s", config.Size(maxURLLine))
-			}
-			if err != nil {
-				yield("", usage("one URL a line", "standard input, line %d: %w", n, err))
-				return
-			}
+			u, ok = <-urls
+		}
+		switch {
+		case !ok:
+			return nil
+		case u.err != nil:
+			return u.err
+		}
+		if err := k.check(ctx, d, out, u); err != nil {
+			return err
 		}
 	}
 }
 
-// maxURLLine bounds a line of standard input.
-const maxURLLine = 1 << 20
-
 // check decides on one URL. A URL that is none is reported and passed over; the
 // error is one that ends the run.
-func (k *checker) check(ctx context.Context, d proxy.Decider, url string) error {
-	target, err := proxy.ParseTarget(url)
-	if err != nil {
+func (k *checker) check(ctx context.Context, d proxy.Decider, out *bufio.Writer, u feedURL) error {
+	if u.malformed != nil {
 		k.malformed++
-		fmt.Fprintf(k.stderr, "error: %.200q: %v\n", url, err)
+		fmt.Fprintf(k.stderr, "error: %.200q: %v\n", u.url, u.malformed)
 		return nil
 	}
-	decision, access, err := d.Decide(ctx, target)
-	if err != nil {
-		return &failure{exitUnknown, fmt.Errorf("%s: %w", url, err), ""}
+	var x policy.Explanation
+	var access policy.Access
+	var err error
+	if k.explain {
+		x, access, err = d.Explain(ctx, u.target)
+	} else {
+		x.Decision, access, err = d.Decide(ctx, u.target)
 	}
-	asked := access.URL != ""
+	if err != nil {
+		return &failure{exitUnknown, fmt.Errorf("%s: %w", u.url, err), ""}
+	}
 	switch {
-	case asked && access.Result == policy.Unreachable:
+	case access.URL != "" && access.Result == policy.Unreachable:
 		k.unreachable++
-	case !decision.Allowed():
+	case x.Allowed():
+		k.allowed++
+	default:
 		k.disallowed++
 	}
 	if k.quiet {
 		return nil
 	}
-	if k.json {
-		return printJSON(k.stdout, newResult(url, decision, access))
-	}
-	_, err = fmt.Fprintf(k.stdout, "%-9s %s  %s\n", decision.Verdict, printable(url), because(decision, access))
-	return err
+	return k.print(out, u.url, &x, &access)
 }
 
-// because is the reason of a decision for people, fit for a terminal.
-func because(d policy.Decision, a policy.Access) string {
-	switch d.Reason {
-	case policy.ReasonRule:
-		return fmt.Sprintf("line %d: %s (group %s)", d.Line, printable(d.Rule), d.Group)
-	case policy.ReasonNoRule:
-		return fmt.Sprintf("no rule matches (group %s)", d.Group)
-	case policy.ReasonNoGroup:
-		return "no group applies to " + d.Agent
-	case policy.ReasonRobotsTXT:
-		return "robots.txt itself is always allowed"
-	case policy.ReasonUnavailable:
-		return "no robots.txt: " + printable(a.Cause)
-	case policy.ReasonUnreachable:
-		return "robots.txt is unreachable: " + printable(a.Cause)
-	case policy.ReasonEgressDenied:
-		return printable(a.Cause)
+// sum says how many URLs came out how, if there was more than one.
+func (k *checker) sum() {
+	n := k.allowed + k.disallowed + k.unreachable + k.malformed
+	if k.quiet || n < 2 {
+		return
 	}
-	return string(d.Reason)
-}
-
-// source returns where robots.txt files come from, and how to be done with it.
-func (k *checker) source(c config.Config, fromFile bool) (proxy.Source, func(), error) {
-	if fromFile {
-		s, err := k.readFile(int64(c.Robots.MaxSize))
-		return s, func() {}, err
+	fmt.Fprintf(k.stderr, "%d URLs: %d allowed, %d disallowed", n, k.allowed, k.disallowed)
+	if k.unreachable > 0 {
+		fmt.Fprintf(k.stderr, ", %d with an unreachable robots.txt", k.unreachable)
 	}
-	r, err := newReach(c)
-	if err != nil {
-		return nil, nil, err
+	if k.malformed > 0 {
+		fmt.Fprintf(k.stderr, ", %d not URLs", k.malformed)
 	}
-	store := fetch.New(storeOptions(c, r.transport, slog.New(slog.DiscardHandler)))
-	return store, func() {
-		store.Close()
-		r.transport.CloseIdleConnections()
-	}, nil
-}
-
-// readFile reads the one robots.txt that is to rule every origin.
-func (k *checker) readFile(maxSize int64) (proxy.Source, error) {
-	in, name := k.stdin, "standard input"
-	if k.robots != "-" {
-		f, err := os.Open(k.robots)
-		if err != nil {
-			return nil, usage("name a robots.txt file, or - for standard input", "--robots: %w", err)
-		}
-		defer f.Close()
-		in, name = f, k.robots
-	}
-	body, err := io.ReadAll(io.LimitReader(in, maxSize+1))
-	if err != nil {
-		return nil, usage("", "--robots: %s: %w", name, err)
-	}
-	if int64(len(body)) > maxSize {
-		return nil, usage("raise robots.max_size", "--robots: %s is larger than robots.max_size (%s)", name, config.Size(maxSize))
-	}
-	sum := sha256.Sum256(body)
-	return oneFile{policy.Parse(body), hex.EncodeToString(sum[:])}, nil
-}
-
-// oneFile is a proxy.Source that has the same robots.txt for every origin.
-type oneFile struct {
-	robots *policy.Robots
-	sha256 string
-}
-
-func (f oneFile) Access(_ context.Context, o policy.Origin) (policy.Access, error) {
-	return policy.Access{Result: policy.Successful, Robots: f.robots, URL: o.RobotsURL(), SHA256: f.sha256}, nil
-}
-
-// result is the JSON form of a decision.
-type result struct {
-	URL     string         `json:"url"`
-	Agent   string         `json:"agent,omitempty"`
-	Verdict policy.Verdict `json:"verdict"`
-	Reason  policy.Reason  `json:"reason"`
-	Group   string         `json:"group,omitempty"`
-	Rule    string         `json:"rule,omitempty"`
-	Line    int            `json:"line,omitempty"`
-	Profile policy.Profile `json:"profile,omitempty"`
-	Robots  *resultRobots  `json:"robots,omitempty"`
-}
-
-type resultRobots struct {
-	URL       string     `json:"url"`
-	FinalURL  string     `json:"final_url,omitempty"`
-	Status    int        `json:"status,omitempty"`
-	SHA256    string     `json:"sha256,omitempty"`
-	Retrieved *time.Time `json:"retrieved,omitempty"`
-	Stale     bool       `json:"stale,omitempty"`
-}
-
-func newResult(url string, d policy.Decision, a policy.Access) result {
-	r := result{URL: url, Agent: d.Agent, Verdict: d.Verdict, Reason: d.Reason, Group: d.Group, Rule: d.Rule, Line: d.Line, Profile: d.Profile}
-	if a.URL != "" {
-		r.Robots = &resultRobots{URL: a.URL, FinalURL: a.FinalURL, Status: a.Status, SHA256: a.SHA256, Stale: a.Stale}
-		if !a.Retrieved.IsZero() {
-			at := a.Retrieved.UTC()
-			r.Robots.Retrieved = &at
-		}
-	}
-	return r
+	fmt.Fprintln(k.stderr)
 }

@@ -36,11 +36,14 @@ func proxyTo(addr string) func(*http.Request) (*url.URL, error) {
 
 // vector is one matching case.
 type vector struct {
-	Name, Robots, Agent, URL string
-	RobotsB64                string `json:"robots_b64"`
-	Allow                    bool
-	Line                     int
-	NotThroughProxy          bool `json:"not_through_proxy"`
+	Profile          policy.Profile
+	Name, Robots     string
+	Agent, URL       string
+	RobotsB64        string `json:"robots_b64"`
+	Allow            bool
+	Line             int
+	NotThroughProxy  bool `json:"not_through_proxy"`
+	settled, hasLine bool // the file says what to expect under the profile that is tried
 }
 
 func (v vector) text(t *testing.T) []byte {
@@ -54,67 +57,95 @@ func (v vector) text(t *testing.T) []byte {
 	return b
 }
 
-func vectors(t *testing.T) []vector {
+// vectors returns the cases for a profile: those whose outcome is known under it,
+// and those of robots.jsonl, which all doors have to answer alike under any.
+func vectors(t *testing.T, profile policy.Profile) (all []vector) {
 	t.Helper()
-	f, err := os.Open(filepath.Join("..", "..", "policy", "testdata", "robots.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var out []vector
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var v vector
-		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
-			t.Fatalf("%s: %v", lines.Text(), err)
+	add := func(file string, wanted func(*vector) bool) {
+		data, err := os.ReadFile(filepath.Join("..", "..", "policy", "testdata", file))
+		if err != nil {
+			t.Fatal(err)
 		}
-		out = append(out, v)
+		for line := range bytes.Lines(data) {
+			var v vector
+			if err := json.Unmarshal(line, &v); err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			v.NotThroughProxy = v.NotThroughProxy || strings.Contains(v.URL, "#")
+			if wanted(&v) {
+				all = append(all, v)
+			}
+		}
 	}
-	if len(out) < 100 {
-		t.Fatalf("only %d vectors", len(out))
+	add("robots.jsonl", func(v *vector) bool {
+		v.settled, v.hasLine = profile == policy.RFC9309, true
+		return true
+	})
+	if profile == policy.Google {
+		add("google.jsonl", func(v *vector) bool {
+			// Its matcher alone disallows robots.txt; no door asks it.
+			v.Allow = v.Allow || strings.HasSuffix(v.URL, "/robots.txt")
+			v.settled = true
+			return true
+		})
 	}
-	return out
+	add("documents.jsonl", func(v *vector) bool { v.settled = true; return v.Profile == profile })
+	if len(all) < 100 {
+		t.Fatalf("only %d vectors", len(all))
+	}
+	return all
 }
 
 // outcome is what every door must agree on.
 type outcome struct {
 	allow bool
 	line  int
+	by    policy.Profile
 }
 
+func outcomeOf(d policy.Decision) outcome { return outcome{d.Allowed(), d.Line, d.DisallowedBy} }
+
 // The same file decides in the same way for the library, for heed check, for a
-// plain request and for one out of a tunnel.
+// plain request and for one out of a tunnel, under every profile.
 func TestFourDoorsAgree(t *testing.T) {
 	w := newDoors(t)
-	for _, v := range vectors(t) {
-		t.Run(v.Name, func(t *testing.T) {
-			want := outcome{v.Allow, v.Line}
-			text := v.text(t)
-			target, err := policy.ParseTarget(v.URL)
-			if err != nil {
-				t.Fatal(err)
-			}
-			d := policy.Parse(text).Decide([]string{v.Agent}, target)
-			doors := map[string]outcome{
-				"policy": {d.Allowed(), d.Line},
-				"check":  checkDoor(t, text, v),
-			}
-			if !v.NotThroughProxy {
-				path := strings.TrimPrefix(v.URL, "http://h.example")
-				doors["plain"] = w.ask(t, "http", path, v.Agent, text)
-				doors["intercepted"] = w.ask(t, "https", path, v.Agent, text)
-			}
-			for door, got := range doors {
-				if got != want {
-					t.Errorf("%s: %+v, want %+v\nrobots.txt: %q\nurl: %s, agent: %s", door, got, want, text, v.URL, v.Agent)
-				}
-			}
-		})
+	for _, profile := range policy.Profiles() {
+		for _, v := range vectors(t, profile) {
+			t.Run(string(profile)+"/"+v.Name, func(t *testing.T) { w.agree(t, profile, v) })
+		}
 	}
 }
 
-func checkDoor(t *testing.T, text []byte, v vector) outcome {
+func (w *doors) agree(t *testing.T, profile policy.Profile, v vector) {
+	text := v.text(t)
+	target, err := policy.ParseTarget(v.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	access := policy.Access{Result: policy.Successful, Robots: policy.Parse(text)}
+	want := outcomeOf(policy.Settings{Profile: profile, Tokens: []string{v.Agent}}.Decide(access, target))
+	if v.settled && (want.allow != v.Allow || v.hasLine && want.line != v.Line) {
+		t.Errorf("policy: %+v, want allow %t by line %d", want, v.Allow, v.Line)
+	}
+	doors := map[string]outcome{"check": checkDoor(t, profile, text, v)}
+	if !v.NotThroughProxy {
+		path := v.URL[len("http://"):]
+		if i := strings.IndexAny(path, "/?"); i >= 0 {
+			path = path[i:]
+		} else {
+			path = ""
+		}
+		doors["plain"] = w.ask(t, profile, "http", path, v.Agent, text)
+		doors["intercepted"] = w.ask(t, profile, "https", path, v.Agent, text)
+	}
+	for door, got := range doors {
+		if got != want {
+			t.Errorf("%s: %+v, want %+v\nrobots.txt: %q\nurl: %s, agent: %s", door, got, want, text, v.URL, v.Agent)
+		}
+	}
+}
+
+func checkDoor(t *testing.T, profile policy.Profile, text []byte, v vector) outcome {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "robots.txt")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
@@ -126,7 +157,7 @@ func checkDoor(t *testing.T, text []byte, v vector) outcome {
 	if err := os.WriteFile(config, []byte("agent: {tokens: "+string(tokens)+"}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code := run([]string{"check", "-c", config, "--json", "--robots", file, v.URL}, env{stdout: &out, stderr: &trouble})
+	code := run([]string{"check", "-c", config, "-p", string(profile), "--json", "--robots", file, v.URL}, env{stdout: &out, stderr: &trouble})
 	var r result
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatalf("check: exit %d, %s %s: %v", code, out.String(), trouble.String(), err)
@@ -134,7 +165,7 @@ func checkDoor(t *testing.T, text []byte, v vector) outcome {
 	if allowed := r.Verdict == policy.Allow; allowed != (code == exitOK) {
 		t.Errorf("check: verdict %s, exit %d", r.Verdict, code)
 	}
-	return outcome{r.Verdict == policy.Allow, r.Line}
+	return outcome{r.Verdict == policy.Allow, r.Line, r.DisallowedBy}
 }
 
 // doors are a site for every host, an agent's own heed for each agent, and
@@ -146,7 +177,7 @@ type doors struct {
 	reach   *reach
 	config  config.Config
 	ca      *ca.Authority
-	proxies map[string]*door // by agent
+	proxies map[string]*door // by profile and agent
 	end     []func()
 }
 
@@ -205,14 +236,15 @@ func (w *doors) serve(t *testing.T, secure bool) string {
 	return addr
 }
 
-// through returns the heed of an agent.
-func (w *doors) through(t *testing.T, agent string) *door {
+// through returns the heed of a profile and an agent.
+func (w *doors) through(t *testing.T, profile policy.Profile, agent string) *door {
 	t.Helper()
-	if d, ok := w.proxies[agent]; ok {
+	if d, ok := w.proxies[string(profile)+" "+agent]; ok {
 		return d
 	}
 	c := w.config
 	c.Agent.Tokens = []string{agent}
+	c.Matching.Profile = string(profile)
 	store := fetch.New(storeOptions(c, w.reach.transport, nil))
 	o, err := proxyOptions(c, w.reach, store, w.ca)
 	if err != nil {
@@ -229,7 +261,7 @@ func (w *doors) through(t *testing.T, agent string) *door {
 		t.Fatal(err)
 	}
 	d.addr = l.Addr().String()
-	w.proxies[agent] = d
+	w.proxies[string(profile)+" "+agent] = d
 	go func() { _ = p.Serve(l) }()
 	w.end = append(w.end, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -243,14 +275,15 @@ func (w *doors) through(t *testing.T, agent string) *door {
 }
 
 // ask sends the path, octet by octet, to a new host that has this robots.txt.
-func (w *doors) ask(t *testing.T, scheme, path, agent string, robots []byte) outcome {
+func (w *doors) ask(t *testing.T, profile policy.Profile, scheme, path, agent string, robots []byte) outcome {
 	t.Helper()
 	w.mu.Lock()
 	w.hosts++
 	host := fmt.Sprintf("h%d.example", w.hosts)
-	w.robots[host] = robots
+	// The host is a new one, and so is the origin that a full URL names.
+	w.robots[host] = bytes.ReplaceAll(robots, []byte("http://h.example/"), []byte(scheme+"://"+host+"/"))
 	w.mu.Unlock()
-	d := w.through(t, agent)
+	d := w.through(t, profile, agent)
 	c, err := net.Dial("tcp", d.addr)
 	if err != nil {
 		t.Fatal(err)
@@ -280,5 +313,5 @@ func (w *doors) ask(t *testing.T, scheme, path, agent string, robots []byte) out
 	if r.Decision.Allowed() != (res.StatusCode == 200) || r.Decision.Allowed() == (res.StatusCode == 403) {
 		t.Errorf("%s %s: status %d, verdict %s", scheme, target, res.StatusCode, r.Decision.Verdict)
 	}
-	return outcome{r.Decision.Allowed(), r.Decision.Line}
+	return outcomeOf(r.Decision)
 }

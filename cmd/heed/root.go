@@ -17,7 +17,7 @@ import (
 // Exit codes, as documented.
 const (
 	exitOK       = 0 // done, all allowed, nothing found
-	exitDisallow = 1 // at least one disallowed; not ready
+	exitDisallow = 1 // at least one disallowed, or findings that matter; not ready
 	exitUsage    = 2 // usage or configuration
 	exitUnknown  = 3 // could not find out
 )
@@ -60,7 +60,7 @@ func run(args []string, e env) int {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage("run '"+c.CommandPath()+" --help' for its flags", "%w", err)
 	})
-	root.AddCommand(serveCommand(e), runCommand(given), checkCommand(e), demoCommand(e), caCommand(e), configCommand(e), envCommand(e), healthCommand(e), versionCommand(e))
+	root.AddCommand(serveCommand(e), runCommand(given), checkCommand(e), lintCommand(e), demoCommand(e), caCommand(e), configCommand(e), envCommand(e), healthCommand(e), versionCommand(e))
 	root.SetVersionTemplate("heed {{.Version}}\n")
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultHelpCmd()

@@ -33,6 +33,7 @@ func Append(dst []byte, r *proxy.Record, query string) []byte {
 	dst = appendText(dst, "rule", d.Rule)
 	dst = appendNumber(dst, "line", d.Line)
 	dst = appendText(dst, "profile", string(d.Profile))
+	dst = appendText(dst, "disallowed_by", string(d.DisallowedBy))
 	dst = appendRobots(dst, &r.Access, query)
 	dst = strconv.AppendBool(appendKey(dst, "enforced"), r.Enforced)
 	dst = strconv.AppendBool(appendKey(dst, "intercepted"), r.Intercepted)

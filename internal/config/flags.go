@@ -14,7 +14,7 @@ var flagTable = []struct{ name, short, key, usage string }{
 	{"listen", "", "listen", "`ADDR` the proxy listens on"},
 	{"admin", "", "admin.listen", "`ADDR` of the admin listener; empty turns it off"},
 	{"agent", "a", "agent.tokens", "product `TOKEN`[,TOKEN...] to obey robots.txt as, most specific first"},
-	{"profile", "p", "matching.profile", "matching profile `NAME`"},
+	{"profile", "p", "matching.profile", "matching profile `NAME`: rfc9309, decoded, folded, google or strictest"},
 	{"audit", "", "audit.path", "decision log `FILE`; empty turns it off"},
 	{"mode", "", "mode", "`MODE`: enforce, or monitor (decide and log, never refuse)"},
 }

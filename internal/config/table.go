@@ -14,7 +14,7 @@ var table = []key{
 	{name: "agent.user_agent", kind: text, fallback: "", rule: line},
 	{name: "agent.rewrite", kind: text, fallback: "never", rule: oneOf("never", "missing", "always")},
 
-	{name: "matching.profile", kind: text, fallback: "rfc9309", rule: oneOf("rfc9309")},
+	{name: "matching.profile", kind: text, fallback: "rfc9309", rule: oneOf("rfc9309", "decoded", "folded", "google", "strictest")},
 
 	{name: "robots.timeout", kind: duration, fallback: "10s", rule: positive},
 	{name: "robots.max_size", kind: size, fallback: "512KiB", rule: between(500*kib, gib)}, // RFC 9309 2.5

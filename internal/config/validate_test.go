@@ -65,7 +65,7 @@ func TestInvalidValues(t *testing.T) {
 		{`agent: {tokens: ["a\nb"]}`, "agent.tokens", "control character"},
 		{`agent: {user_agent: "a\r\nX: y"}`, "agent.user_agent", "control character"},
 		{`agent: {rewrite: sometimes}`, "agent.rewrite", "never or missing or always"},
-		{`matching: {profile: google}`, "matching.profile", "allowed: rfc9309"},
+		{`matching: {profile: bing}`, "matching.profile", "allowed: rfc9309"},
 		{`robots: {timeout: 0s}`, "robots.timeout", "not above 0"},
 		{`robots: {timeout: -5s}`, "robots.timeout", "not above 0"},
 		{`robots: {max_size: 499KiB}`, "robots.max_size", "too small (allowed: 500KiB to 1GiB)"},
