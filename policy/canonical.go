@@ -12,13 +12,12 @@ func (c *comparison) canonical(path string) bool {
 	if c.sent {
 		return !dotted(path)
 	}
-	raw, before := &c.path.raw, byte(0)
 	for i := range len(path) {
-		now := path[i]
-		if !raw[now] || now == '%' || now == '.' && before == '/' {
+		switch now := path[i]; {
+		case c.plain[now]:
+		case now != '.' || i > 0 && path[i-1] == '/':
 			return false
 		}
-		before = now
 	}
 	return !c.fold || folding(path) == len(path)
 }

@@ -15,8 +15,9 @@ type choice struct {
 }
 
 // like reports whether the choice was made for the arguments.
-func (k *choice) like(c *comparison, strict bool, origin Origin) bool {
-	return k.comparison == c && k.strict == strict && (k.origin == nil && origin == Origin{} || k.origin != nil && *k.origin == origin)
+func (k *choice) like(c *comparison, strict bool, origin *Origin) bool {
+	return k.comparison == c && k.strict == strict &&
+		(k.origin == origin || k.origin != nil && origin != nil && *k.origin == *origin)
 }
 
 // maxChoices bounds what is kept. One crawler has one token list; a proxy for
@@ -24,7 +25,7 @@ func (k *choice) like(c *comparison, strict bool, origin Origin) bool {
 const maxChoices = 64
 
 // choice returns what has been made ready for the arguments, or makes it ready.
-func (r *Robots) choice(c *comparison, tokens []string, strict bool, origin Origin) *choice {
+func (r *Robots) choice(c *comparison, tokens []string, strict bool, origin *Origin) *choice {
 	if known := r.choices.Load(); known != nil {
 		for _, k := range *known {
 			if k.like(c, strict, origin) && slices.Equal(k.tokens, tokens) {
@@ -35,11 +36,13 @@ func (r *Robots) choice(c *comparison, tokens []string, strict bool, origin Orig
 	return r.choose(c, tokens, strict, origin)
 }
 
-func (r *Robots) choose(c *comparison, tokens []string, strict bool, origin Origin) *choice {
+func (r *Robots) choose(c *comparison, tokens []string, strict bool, origin *Origin) *choice {
 	read := r.reading(c.dialect)
 	k := &choice{comparison: c, tokens: slices.Clone(tokens), strict: strict, group: read.group(tokens)}
-	if origin != (Origin{}) {
-		k.origin = &origin
+	var of Origin
+	if origin != nil {
+		of = *origin
+		k.origin = &of
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,7 +62,7 @@ func (r *Robots) choose(c *comparison, tokens []string, strict bool, origin Orig
 		}
 	}
 	if k.index == nil {
-		k.index = newIndex(c, read, audience{read.named(k.group.token), strict, origin})
+		k.index = newIndex(c, read, audience{read.named(k.group.token), strict, of})
 	}
 	if len(known) == maxChoices {
 		known = known[1:] // the oldest
@@ -72,27 +75,26 @@ func (r *Robots) choose(c *comparison, tokens []string, strict bool, origin Orig
 // strict makes the choice of one of those that Strictest asks.
 func (r *Robots) strict(c *comparison, tokens []string, origin Origin) *choice {
 	if !r.own.absolute && !r.reading(googles).absolute {
-		origin = Origin{}
+		return r.choice(c, tokens, true, nil)
 	}
-	return r.choice(c, tokens, true, origin)
+	return r.choice(c, tokens, true, &origin)
 }
 
 // decide reaches the verdict on a path and query.
-func (k *choice) decide(path string) Decision {
-	d := Decision{Verdict: Allow, Reason: ReasonNoGroup, Agent: k.group.agent, Group: k.group.name}
+func (k *choice) decide(d *Decision, path string) {
+	d.Verdict, d.Reason, d.Agent, d.Group = Allow, ReasonNoGroup, k.group.agent, k.group.name
 	if d.Group == "" {
-		return d
+		return
 	}
 	d.Profile, d.Reason = k.comparison.profile, ReasonNoRule
 	deciding := k.index.decide(path)
 	if deciding.entry == nil {
-		return d
+		return
 	}
 	d.Reason, d.Rule, d.Line = ReasonRule, k.index.rule(deciding.entry), deciding.entry.number()
 	if !deciding.entry.allow() {
 		d.Verdict = Disallow
 	}
-	return d
 }
 
 // unrestricted reports whether a tunnel that cannot be read is harmless: every

@@ -39,6 +39,8 @@ type comparison struct {
 	sent     bool     // a target is compared as it was sent
 	fold     bool     // without regard to case
 	explicit bool     // /robots.txt is a path like any other
+
+	plain [256]bool // octets of a target that need no second look; dots do
 }
 
 var (
@@ -50,6 +52,13 @@ var (
 	// all is what Strictest asks, in this order.
 	all = [...]*comparison{rfc9309, decoded, folded, google}
 )
+
+func init() {
+	for _, c := range all {
+		c.plain = c.path.raw
+		c.plain['%'], c.plain['.'] = false, false
+	}
+}
 
 // comparisonOf returns nil for Strictest and for what is no profile.
 func comparisonOf(p Profile) *comparison {

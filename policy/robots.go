@@ -13,20 +13,20 @@ func (r *Robots) Decide(tokens []string, t Target) Decision {
 // DecideUnder is Decide under any profile. Under Google it is that parser's
 // matcher alone, to which /robots.txt is a path like any other; Settings.Decide
 // allows it before any profile is asked. An unknown profile disallows.
-func (r *Robots) DecideUnder(p Profile, tokens []string, t Target) Decision {
+func (r *Robots) DecideUnder(p Profile, tokens []string, t Target) (d Decision) {
 	c := comparisonOf(p)
-	if d, ok := r.settled(c, p, tokens, t); ok {
-		return d
+	switch {
+	case r.settled(&d, c, p, tokens, t):
+	case c != nil:
+		r.choice(c, tokens, false, nil).decide(&d, t.Path)
+	default:
+		r.strictest(&d, tokens, t)
 	}
-	if c == nil {
-		return r.strictest(tokens, t)
-	}
-	return r.choice(c, tokens, false, Origin{}).decide(t.Path)
+	return d
 }
 
 // settled decides where no rule has to be asked. c is the profile's comparison.
-func (r *Robots) settled(c *comparison, p Profile, tokens []string, t Target) (Decision, bool) {
-	d := Decision{Agent: first(tokens)}
+func (r *Robots) settled(d *Decision, c *comparison, p Profile, tokens []string, t Target) bool {
 	switch {
 	case r == nil || !r.parsed || c == nil && p != Strictest:
 		d.Reason = ReasonInternal
@@ -35,29 +35,30 @@ func (r *Robots) settled(c *comparison, p Profile, tokens []string, t Target) (D
 	case (c == nil || !c.explicit) && t.IsRobotsTXT():
 		d.Verdict, d.Reason = Allow, ReasonRobotsTXT
 	default:
-		return Decision{}, false
+		return false
 	}
-	return d, true
+	d.Agent = first(tokens)
+	return true
 }
 
 // strictest asks all profiles and stops at the first that disallows; where none
 // does, the first tells why.
-func (r *Robots) strictest(tokens []string, t Target) Decision {
-	var allowed Decision
+func (r *Robots) strictest(d *Decision, tokens []string, t Target) {
 	for i, c := range all {
-		d := r.strict(c, tokens, t.Origin).decide(t.Path)
-		if d.Profile != "" {
-			d.Profile = Strictest
+		var one Decision
+		r.strict(c, tokens, t.Origin).decide(&one, t.Path)
+		if one.Profile != "" {
+			one.Profile = Strictest
 		}
-		if !d.Allowed() {
-			d.DisallowedBy = c.profile
-			return d
+		if !one.Allowed() {
+			one.DisallowedBy = c.profile
+			*d = one
+			return
 		}
 		if i == 0 {
-			allowed = d
+			*d = one
 		}
 	}
-	return allowed
 }
 
 // unrestricted is for tunnels to an origin, which have no path.
@@ -67,7 +68,7 @@ func (r *Robots) unrestricted(p Profile, tokens []string, origin Origin) Decisio
 	case r == nil || !r.parsed || c == nil && p != Strictest:
 		return Decision{Reason: ReasonRestrictedTunnel, Agent: first(tokens)}
 	case c != nil:
-		return r.choice(c, tokens, false, Origin{}).unrestricted()
+		return r.choice(c, tokens, false, nil).unrestricted()
 	}
 	var allowed Decision
 	for i, c := range all {

@@ -71,6 +71,9 @@ func (t Target) String() string { return t.Origin.String() + t.Path }
 func (t Target) IsRobotsTXT() bool {
 	const robots = "/robots.txt"
 	rest := t.Path
+	if len(rest) < len(robots) || rest[1] != 'r' && rest[1] != '%' {
+		return false
+	}
 	for i := range len(robots) {
 		if rest == "" {
 			return false

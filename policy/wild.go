@@ -7,8 +7,8 @@ import (
 )
 
 // Rules with an inner star are found by a gram: three octets in a row of the
-// pattern, which every target that it matches holds. Those that few of the other
-// patterns hold are chosen, so that a target meets few rules in vain.
+// pattern, which every target that it matches holds. The two are chosen that the
+// fewest other patterns hold, so that a target meets few rules in vain.
 const (
 	gramSize   = 3
 	gramBits   = 12
@@ -17,10 +17,10 @@ const (
 )
 
 // gramHash hashes the first three octets of s.
-func gramHash(s string) uint32 {
-	gram := uint32(s[0])<<16 | uint32(s[1])<<8 | uint32(s[2])
-	return gram * 2654435761 >> (32 - gramBits)
-}
+func gramHash(s string) uint32 { return hashGram(uint32(s[0])<<16 | uint32(s[1])<<8 | uint32(s[2])) }
+
+// hashGram hashes the three octets in the lower end of gram.
+func hashGram(gram uint32) uint32 { return gram << 8 * 2654435761 >> (32 - gramBits) }
 
 // nextGram returns where the first gram of a pattern is from offset i on, and
 // whether there is one.
@@ -35,17 +35,36 @@ func nextGram(pattern string, wildcard byte, i int) (at int, ok bool) {
 	return 0, false
 }
 
-// A bitmap holds the grams of a target.
-type bitmap [maxBuckets / 64]uint64
+// A gramSet is the grams that a target holds: of each hash, as far as there is
+// room to tell them apart, whether it has been met.
+type gramSet struct {
+	met   []byte
+	shift uint8 // makes a place in met of a hash
+}
 
-func (m *bitmap) add(s string) {
-	for i := 0; i+gramSize <= len(s); i++ {
-		h := gramHash(s[i:])
-		m[h/64] |= 1 << (h % 64)
+// Room for the grams of a target: a little where few rules are looked through,
+// one place for each hash where there are buckets.
+const (
+	littleRoom  = 512
+	littleShift = 3
+)
+
+func (g gramSet) add(s string) {
+	if len(s) < gramSize {
+		return
+	}
+	gram := uint32(s[0])<<8 | uint32(s[1])
+	for i := gramSize - 1; i < len(s); i++ {
+		gram = gram<<8 | uint32(s[i])
+		g.met[hashGram(gram)>>g.shift] = 1
 	}
 }
 
-func (m *bitmap) has(hash uint32) bool { return hash == none || m[hash/64]&(1<<(hash%64)) != 0 }
+// hold reports whether a target with these grams may match an entry: it has both
+// grams that the entry names.
+func (g gramSet) hold(e *entry) bool {
+	return e.next == none || g.met[e.next&0xffff>>g.shift]&g.met[e.next>>16>>g.shift] != 0
+}
 
 // sortWild sorts the rules with a star by precedence. Where they are many, those
 // without a gram come first and the others after them, by bucket.
@@ -81,7 +100,7 @@ func (b *builder) bucket(r *rule) int {
 	if r.next == none {
 		return -1
 	}
-	return int(r.next >> b.shift)
+	return int(r.next & 0xffff >> b.shift)
 }
 
 // fill makes buckets[i]:buckets[i+1] the range of the i-th bucket.
@@ -98,7 +117,7 @@ func (b *builder) fill(order []uint32) {
 	b.always = b.buckets[0]
 }
 
-// choose gives each rule with a star the rarest of its grams.
+// choose gives each rule with a star the two rarest of its grams.
 func (b *builder) choose() {
 	var frequency [maxBuckets]uint32
 	for i := range b.star {
@@ -113,11 +132,21 @@ func (b *builder) choose() {
 		if e.forked() {
 			continue // it has other grams in a query
 		}
-		pattern, wildcard, rarest := b.pattern(e), b.wildcard(e), none
+		pattern, wildcard := b.pattern(e), b.wildcard(e)
+		rarest, second := none, none
 		for at, ok := nextGram(pattern, wildcard, 0); ok; at, ok = nextGram(pattern, wildcard, at+1) {
-			if hash := gramHash(pattern[at:]); frequency[hash] < rarest {
-				rarest, e.next = frequency[hash], hash
+			switch hash := gramHash(pattern[at:]); {
+			case rarest == none || frequency[hash] < frequency[rarest]:
+				rarest, second = hash, rarest
+			case hash != rarest && (second == none || frequency[hash] < frequency[second]):
+				second = hash
 			}
+		}
+		if second == none {
+			second = rarest
+		}
+		if rarest != none {
+			e.next = rarest | second<<16
 		}
 	}
 }
@@ -128,30 +157,43 @@ func (x *index) lookupWild(s string, best match) match {
 	if len(x.wild) == 0 {
 		return best
 	}
-	var grams bitmap
-	grams.add(s)
-	best = x.firstOf(0, int(x.always), s, &grams, best)
 	if len(x.buckets) == 0 {
-		return best
+		var room [littleRoom]byte
+		grams := gramSet{room[:], littleShift}
+		grams.add(s)
+		return x.firstOf(0, len(x.wild), s, grams, best)
 	}
-	for i, word := range grams {
-		for ; word != 0; word &= word - 1 {
-			b := (i*64 + bits.TrailingZeros64(word)) >> x.shift
-			best = x.firstOf(int(x.buckets[b]), int(x.buckets[b+1]), s, &grams, best)
+	var room [maxBuckets]byte
+	grams := gramSet{met: room[:]}
+	grams.add(s)
+	best = x.firstOf(0, int(x.always), s, grams, best)
+	for i := 0; i+gramSize <= len(s); i++ {
+		hash := gramHash(s[i:])
+		if room[hash] == seen {
+			continue
 		}
+		room[hash] = seen
+		b := hash >> x.shift
+		best = x.firstOf(int(x.buckets[b]), int(x.buckets[b+1]), s, grams, best)
 	}
 	return best
 }
 
+// seen marks a gram whose bucket has been looked through.
+const seen = 3
+
 // firstOf looks through wild[from:to], which is sorted by precedence.
-func (x *index) firstOf(from, to int, s string, grams *bitmap, best match) match {
+func (x *index) firstOf(from, to int, s string, grams gramSet, best match) match {
 	for i := from; i < to; i++ {
 		e := &x.wild[i]
+		if !grams.hold(e) {
+			continue
+		}
 		m := match{e, x.count(e, len(x.prefixes)+i)}
 		if !m.beats(best) {
 			break
 		}
-		if grams.has(e.next) && x.matches(e, s) {
+		if x.matches(e, s) {
 			return m
 		}
 	}
