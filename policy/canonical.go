@@ -12,10 +12,9 @@ func (c *comparison) canonical(path string) bool {
 	if c.sent {
 		return !dotted(path)
 	}
+	plain := &c.plain
 	for i := range len(path) {
-		switch now := path[i]; {
-		case c.plain[now]:
-		case now != '.' || i > 0 && path[i-1] == '/':
+		if now := path[i]; !plain[now] && (now != '.' || i > 0 && path[i-1] == '/') {
 			return false
 		}
 	}

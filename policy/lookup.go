@@ -69,7 +69,7 @@ func (x *index) last(s string) uint32 {
 	low, high := 0, len(x.prefixes)
 	for low < high {
 		middle := int(uint(low+high) >> 1)
-		if x.pattern(&x.prefixes[middle]) <= s {
+		if notBehind(x.pattern(&x.prefixes[middle]), s) {
 			low = middle + 1
 		} else {
 			high = middle
@@ -84,6 +84,15 @@ func (x *index) last(s string) uint32 {
 		i = x.prefixes[i].next
 	}
 	return i
+}
+
+// notBehind is pattern <= s. The first octet of nearly all is "/", and often the
+// second tells, for less than a call.
+func notBehind(pattern, s string) bool {
+	if len(pattern) > 1 && len(s) > 1 && pattern[0] == s[0] && pattern[1] != s[1] {
+		return pattern[1] < s[1]
+	}
+	return pattern <= s
 }
 
 func commonPrefix(a, b string) int {

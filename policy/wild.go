@@ -35,35 +35,28 @@ func nextGram(pattern string, wildcard byte, i int) (at int, ok bool) {
 	return 0, false
 }
 
-// A gramSet is the grams that a target holds: of each hash, as far as there is
-// room to tell them apart, whether it has been met.
-type gramSet struct {
-	met   []byte
-	shift uint8 // makes a place in met of a hash
-}
+// A gramSet is the grams that a target holds, told apart as far as there is room.
+type gramSet [1 << setBits]byte
 
-// Room for the grams of a target: a little where few rules are looked through,
-// one place for each hash where there are buckets.
-const (
-	littleRoom  = 512
-	littleShift = 3
-)
+const setBits = 9
 
-func (g gramSet) add(s string) {
+func setPlace(hash uint32) uint32 { return hash >> (gramBits - setBits) % (1 << setBits) }
+
+func (g *gramSet) add(s string) {
 	if len(s) < gramSize {
 		return
 	}
 	gram := uint32(s[0])<<8 | uint32(s[1])
 	for i := gramSize - 1; i < len(s); i++ {
 		gram = gram<<8 | uint32(s[i])
-		g.met[hashGram(gram)>>g.shift] = 1
+		g[setPlace(hashGram(gram))] = 1
 	}
 }
 
 // hold reports whether a target with these grams may match an entry: it has both
 // grams that the entry names.
-func (g gramSet) hold(e *entry) bool {
-	return e.next == none || g.met[e.next&0xffff>>g.shift]&g.met[e.next>>16>>g.shift] != 0
+func (g *gramSet) hold(e *entry) bool {
+	return e.next == none || g[setPlace(e.next&0xffff)]&g[setPlace(e.next>>16)] != 0
 }
 
 // sortWild sorts the rules with a star by precedence. Where they are many, those
@@ -157,33 +150,25 @@ func (x *index) lookupWild(s string, best match) match {
 	if len(x.wild) == 0 {
 		return best
 	}
-	if len(x.buckets) == 0 {
-		var room [littleRoom]byte
-		grams := gramSet{room[:], littleShift}
-		grams.add(s)
-		return x.firstOf(0, len(x.wild), s, grams, best)
-	}
-	var room [maxBuckets]byte
-	grams := gramSet{met: room[:]}
+	var grams gramSet
 	grams.add(s)
-	best = x.firstOf(0, int(x.always), s, grams, best)
+	best = x.firstOf(0, int(x.always), s, &grams, best)
+	if len(x.buckets) == 0 {
+		return best
+	}
+	var seen [maxBuckets / 64]uint64
 	for i := 0; i+gramSize <= len(s); i++ {
-		hash := gramHash(s[i:])
-		if room[hash] == seen {
-			continue
+		b := gramHash(s[i:]) >> x.shift
+		if seen[b/64]&(1<<(b%64)) == 0 {
+			seen[b/64] |= 1 << (b % 64)
+			best = x.firstOf(int(x.buckets[b]), int(x.buckets[b+1]), s, &grams, best)
 		}
-		room[hash] = seen
-		b := hash >> x.shift
-		best = x.firstOf(int(x.buckets[b]), int(x.buckets[b+1]), s, grams, best)
 	}
 	return best
 }
 
-// seen marks a gram whose bucket has been looked through.
-const seen = 3
-
 // firstOf looks through wild[from:to], which is sorted by precedence.
-func (x *index) firstOf(from, to int, s string, grams gramSet, best match) match {
+func (x *index) firstOf(from, to int, s string, grams *gramSet, best match) match {
 	for i := from; i < to; i++ {
 		e := &x.wild[i]
 		if !grams.hold(e) {
