@@ -3,12 +3,10 @@ package fetch
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 )
 
 // encodedSlack is what an encoded body may be longer than the decoded one: a
@@ -33,10 +31,11 @@ func readBody(resp *http.Response, max int64) (body []byte, cut bool, err error)
 	case err != nil:
 		return nil, false, fmt.Errorf("body: %w", err)
 	}
-	decoded, err := decode(raw, resp.Header)
+	decoded, done, err := decode(raw, resp.Header)
 	if err != nil {
 		return nil, false, err
 	}
+	defer done()
 	body, err = io.ReadAll(io.LimitReader(decoded, max+1))
 	if int64(len(body)) > max {
 		if (sent.n-int64(raw.Buffered()))*bombRatio < max {
@@ -48,6 +47,13 @@ func readBody(resp *http.Response, max int64) (body []byte, cut bool, err error)
 		return body, true, nil
 	}
 	if err != nil {
+		return nil, false, fmt.Errorf("body: %w", err)
+	}
+	// A coding that knows its own end may reach it before the body does.
+	switch _, err := raw.Peek(1); {
+	case err == nil:
+		return nil, false, errors.New("body: more octets after the end of the encoded file")
+	case err != io.EOF:
 		return nil, false, fmt.Errorf("body: %w", err)
 	}
 	return body, false, nil
@@ -65,26 +71,28 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func decode(r io.Reader, header http.Header) (io.Reader, error) {
-	switch encoding := strings.ToLower(strings.Join(header.Values("Content-Encoding"), ", ")); encoding {
-	case "", "identity":
-		return r, nil
-	case "gzip", "x-gzip": // RFC 9110 8.4.1.3
-		gz, err := gzip.NewReader(r)
-		if err != nil {
-			return nil, fmt.Errorf("body: %w", err)
-		}
-		return gz, nil
-	default:
-		return nil, fmt.Errorf("body in an encoding that was not asked for: %.40q", encoding)
-	}
-}
-
 // fullLines returns the lines of body that end within max octets. body is
 // longer than max.
 func fullLines(body []byte, max int) []byte {
+	switch {
+	case bytes.HasPrefix(body, []byte("\xff\xfe")):
+		return fullLines16(body, max, 0)
+	case bytes.HasPrefix(body, []byte("\xfe\xff")):
+		return fullLines16(body, max, 1)
+	}
 	if c := body[max]; c == '\n' || c == '\r' {
 		return body[:max] // the end of a line needs no line end
 	}
 	return body[:bytes.LastIndexAny(body[:max], "\r\n")+1]
+}
+
+// fullLines16 is fullLines for UTF-16, where an octet that looks like a line end
+// may be half of another character. low is where the low octet of a unit lies.
+func fullLines16(body []byte, max, low int) []byte {
+	for i := max &^ 1; i > 0; i -= 2 {
+		if i+1 < len(body) && body[i+1-low] == 0 && (body[i+low] == '\n' || body[i+low] == '\r') {
+			return body[:i]
+		}
+	}
+	return nil
 }

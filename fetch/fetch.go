@@ -22,36 +22,54 @@ const (
 	drainTime = 200 * time.Millisecond
 )
 
-// fetch asks for o's robots.txt and follows redirects until there is a result,
-// which belongs to o wherever it was found (RFC 9309 2.3.1.2).
-func (s *Store) fetch(ctx context.Context, o policy.Origin) policy.Access {
-	a := policy.Access{URL: o.RobotsURL()}
+// An outcome is what came of asking for a robots.txt once. Its access has no
+// Robots and no Retry.
+type outcome struct {
+	access      policy.Access
+	body        []byte // of a successful one, unless notModified
+	notModified bool   // the copy at hand holds
+	validators
+	freshness
+	retryAfter time.Duration // asked for by an unreachable one; 0 when it said nothing
+}
+
+// ask asks for o's robots.txt and follows redirects until there is a result,
+// which belongs to o wherever it was found (RFC 9309 2.3.1.2). Where a copy is
+// at hand, prev says so, and it is asked whether that still holds.
+func (s *Store) ask(ctx context.Context, o policy.Origin, prev *known) outcome {
+	out := outcome{access: policy.Access{URL: o.RobotsURL()}}
+	a := &out.access
 	asked := []string{a.URL}
 	for {
-		next, err := s.hop(ctx, asked[len(asked)-1], &a)
+		url := asked[len(asked)-1]
+		next, err := s.hop(ctx, url, prev.validatorsFor(url), &out)
+		if errors.Is(err, errOtherCopy) {
+			prev = nil
+			next, err = s.hop(ctx, url, validators{}, &out)
+		}
 		switch {
 		case err != nil:
 			var denied *netguard.DeniedError
 			a.EgressDenied = len(asked) == 1 && errors.As(err, &denied)
 			a.Cause = cause(ctx, err)
-			return a
+			return out
 		case next == "":
-			return a
+			return out
 		case slices.Contains(asked, next):
 			a.Cause = "redirects in a loop"
-			return a
+			return out
 		case len(asked) > s.options.MaxRedirects:
 			a.Cause = fmt.Sprintf("more than %d redirects", s.options.MaxRedirects)
-			return a
+			return out
 		}
 		asked = append(asked, next)
 		a.FinalURL = next
 	}
 }
 
-// hop asks for url and notes the answer in a. It returns the target of a
-// redirect, or "" when a is settled. An error makes it unreachable.
-func (s *Store) hop(ctx context.Context, url string, a *policy.Access) (next string, err error) {
+// hop asks for url and notes the answer in out. It returns the target of a
+// redirect, or "" when out is settled. An error makes it unreachable.
+func (s *Store) hop(ctx context.Context, url string, v validators, out *outcome) (next string, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
@@ -62,41 +80,59 @@ func (s *Store) hop(ctx context.Context, url string, a *policy.Access) (next str
 	req.Header = http.Header{
 		"User-Agent":      {s.options.UserAgent},
 		"Accept":          {"text/plain, */*;q=0.8"},
-		"Accept-Encoding": {"gzip"},
+		"Accept-Encoding": {acceptEncoding},
 	}
+	v.ask(req.Header)
+	sent := time.Now()
 	resp, err := s.options.Transport.RoundTrip(req)
 	if err != nil {
 		return "", err
 	}
 	defer resp.Body.Close()
+	a := &out.access
 	a.Status, a.Retrieved = resp.StatusCode, time.Now()
+	f := freshnessOf(resp.Header, sent, a.Retrieved)
 
 	switch result := resultOf(resp.StatusCode); {
 	case result == policy.Successful:
-		return "", s.parse(resp, a)
+		out.freshness = out.freshness.and(f)
+		out.validators = validatorsOf(resp.Header)
+		return "", s.read(resp, out)
+	case resp.StatusCode == http.StatusNotModified && v.any():
+		out.freshness = out.freshness.and(f)
+		return "", s.renew(resp.Header, v, out)
 	case isRedirect(resp.StatusCode):
+		out.freshness = out.freshness.and(f)
 		next, err = location(req.URL, resp.Header)
 		drain(resp.Body, cancel)
 		return next, err
 	default:
+		out.freshness = out.freshness.and(f)
 		a.Result, a.Cause = result, status(resp.StatusCode)
+		if result == policy.Unreachable {
+			out.retryAfter = retryAfter(resp.Header, a.Retrieved)
+		}
 		drain(resp.Body, cancel)
 		return "", nil
 	}
 }
 
-// parse reads the file and its rules. a becomes successful last of all.
-func (s *Store) parse(resp *http.Response, a *policy.Access) error {
+// read reads the file. out becomes successful last of all.
+func (s *Store) read(resp *http.Response, out *outcome) error {
 	body, cut, err := readBody(resp, s.options.MaxSize)
 	if err != nil {
 		return err
 	}
+	a := &out.access
 	if cut {
 		s.options.Log.Warn("robots.txt cut at the size limit", "url", a.URL, "max_size", s.options.MaxSize)
 	}
+	if a.MediaType = mediaType(resp.Header, body); a.MediaType != "" {
+		s.options.Log.Warn("robots.txt is not plain text: what can be read of it rules", "url", a.URL, "type", a.MediaType)
+	}
 	sum := sha256.Sum256(body)
 	a.SHA256 = hex.EncodeToString(sum[:])
-	a.Robots = policy.Parse(body)
+	out.body = body
 	a.Result = policy.Successful
 	return nil
 }

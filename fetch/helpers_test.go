@@ -59,10 +59,10 @@ func access(t *testing.T, s *fetch.Store, o policy.Origin) policy.Access {
 	if (a.Robots != nil) != (a.Result == policy.Successful) {
 		t.Errorf("Access(%s): result %s, Robots %v", o, a.Result, a.Robots)
 	}
-	if (a.Cause == "") != (a.Result == policy.Successful) {
+	if !a.Stale && (a.Cause == "") != (a.Result == policy.Successful) {
 		t.Errorf("Access(%s): result %s, Cause %q", o, a.Result, a.Cause)
 	}
-	if a.Retry.IsZero() == (a.Result == policy.Unreachable) {
+	if !a.Stale && a.Retry.IsZero() == (a.Result == policy.Unreachable) {
 		t.Errorf("Access(%s): result %s, Retry %v", o, a.Result, a.Retry)
 	}
 	return a

@@ -14,10 +14,16 @@ const (
 	DefaultUserAgent    = "heed"
 	DefaultTimeout      = 10 * time.Second
 	DefaultTTL          = 24 * time.Hour // RFC 9309 2.4: no longer
+	DefaultMinTTL       = time.Minute
 	DefaultErrorTTL     = 30 * time.Second
-	DefaultMaxSize      = 512 << 10 // RFC 9309 2.5: at least 500 KiB
-	DefaultMaxRedirects = 5         // RFC 9309 2.3.1.2: at least 5
+	DefaultStaleFor     = 30 * 24 * time.Hour // RFC 9309 2.3.1.4: "for example, 30 days"
+	DefaultMaxSize      = 512 << 10           // RFC 9309 2.5: at least 500 KiB
+	DefaultMaxRedirects = 5                   // RFC 9309 2.3.1.2: at least 5
 	DefaultMaxOrigins   = 100_000
+	DefaultMaxMemory    = 256 << 20
+	DefaultMaxFetches   = 256
+	DefaultMaxWaiting   = 1000
+	DefaultStoreTimeout = 250 * time.Millisecond
 )
 
 // maxMaxSize bounds MaxSize, so that a body always fits in memory.
@@ -32,19 +38,30 @@ type Options struct {
 	Transport http.RoundTripper
 
 	UserAgent    string        // User-Agent field; should hold the product token (RFC 9309 2.2.1)
-	Timeout      time.Duration // for the whole of it: redirects, headers and body
-	TTL          time.Duration // how long a successful or unavailable result is kept
-	ErrorTTL     time.Duration // how long an unreachable result is kept
+	Timeout      time.Duration // for the whole of a retrieval: redirects, headers and body
+	TTL          time.Duration // a result is never fresh for longer; it wins over MinTTL
+	MinTTL       time.Duration // a shorter freshness is raised to this
+	ErrorTTL     time.Duration // an unreachable result is tried again after this, doubling to an hour
+	StaleFor     time.Duration // the last good copy rules an unreachable origin for this long; negative: not at all
 	MaxSize      int64         // octets of the decoded body that are parsed; at most 1 GiB
 	MaxRedirects int           // redirects that are followed
 	MaxOrigins   int           // origins that are kept in memory
+	MaxMemory    int64         // octets they and their files take there, by estimate
+	MaxFetches   int           // retrievals at one time
+	MaxWaiting   int           // requests that wait for the same robots.txt
 
-	Log *slog.Logger // what was fetched; nil logs nothing
+	// Backend outlives the process, or is shared by a fleet if it is a [Fleet].
+	// Nil keeps everything in memory alone. The caller closes it, after the
+	// Store.
+	Backend      Backend
+	StoreTimeout time.Duration // for all that one request asks of the backend
+
+	Log *slog.Logger // what was fetched and what failed; nil logs nothing
 
 	// The hooks are called from many goroutines at once and hold up the request
 	// they are called for. Nil calls nothing.
 	OnFetch  func(policy.Result) // after each retrieval
-	OnLookup func(hit bool)      // on each Access: whether the result was in memory
+	OnLookup func(Lookup)        // on each Access that was answered: where from
 }
 
 func (o Options) withDefaults() Options {
@@ -56,25 +73,6 @@ func (o Options) withDefaults() Options {
 	if o.UserAgent == "" {
 		o.UserAgent = DefaultUserAgent
 	}
-	if o.Timeout <= 0 {
-		o.Timeout = DefaultTimeout
-	}
-	if o.TTL <= 0 {
-		o.TTL = DefaultTTL
-	}
-	if o.ErrorTTL <= 0 {
-		o.ErrorTTL = DefaultErrorTTL
-	}
-	if o.MaxSize <= 0 {
-		o.MaxSize = DefaultMaxSize
-	}
-	o.MaxSize = min(o.MaxSize, maxMaxSize)
-	if o.MaxRedirects <= 0 {
-		o.MaxRedirects = DefaultMaxRedirects
-	}
-	if o.MaxOrigins <= 0 {
-		o.MaxOrigins = DefaultMaxOrigins
-	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -82,11 +80,58 @@ func (o Options) withDefaults() Options {
 		o.OnFetch = func(policy.Result) {}
 	}
 	if o.OnLookup == nil {
-		o.OnLookup = func(bool) {}
+		o.OnLookup = func(Lookup) {}
 	}
+	if o.StaleFor == 0 {
+		o.StaleFor = DefaultStaleFor
+	}
+	positive(&o.Timeout, DefaultTimeout)
+	positive(&o.TTL, DefaultTTL)
+	positive(&o.MinTTL, DefaultMinTTL)
+	positive(&o.ErrorTTL, DefaultErrorTTL)
+	positive(&o.StoreTimeout, DefaultStoreTimeout)
+	positive(&o.MaxSize, DefaultMaxSize)
+	positive(&o.MaxRedirects, DefaultMaxRedirects)
+	positive(&o.MaxOrigins, DefaultMaxOrigins)
+	positive(&o.MaxMemory, DefaultMaxMemory)
+	positive(&o.MaxFetches, DefaultMaxFetches)
+	positive(&o.MaxWaiting, DefaultMaxWaiting)
+	o.MinTTL = min(o.MinTTL, o.TTL)
+	o.MaxSize = min(o.MaxSize, maxMaxSize)
 	return o
+}
+
+func positive[N int | int64 | time.Duration](n *N, fallback N) {
+	if *n <= 0 {
+		*n = fallback
+	}
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A Lookup is where the answer to an Access came from.
+type Lookup uint8
+
+// The lookups. The zero value is the dearest.
+const (
+	Miss   Lookup = iota // the origin was asked, or could not be
+	Hit                  // memory
+	Stale                // memory, past its freshness
+	Stored               // the backend
+)
+
+// String returns the label of heed_robots_cache_total.
+func (l Lookup) String() string {
+	switch l {
+	case Hit:
+		return "hit"
+	case Stale:
+		return "stale"
+	case Stored:
+		return "store"
+	default:
+		return "miss"
+	}
+}

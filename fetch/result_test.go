@@ -93,7 +93,7 @@ func TestBrokenAnswersAreUnreachable(t *testing.T) {
 		{"Content-Length without a body", say(head + "Content-Length: 100\r\n\r\n")},
 		{"chunk cut", say(head + "Transfer-Encoding: chunked\r\n\r\nff\r\n" + file)},
 		{"last chunk missing", say(head + "Transfer-Encoding: chunked\r\n\r\n3\r\nab\n\r\n")},
-		{"unknown Content-Encoding", say(head + "Content-Encoding: br\r\nContent-Length: 3\r\n\r\nab\n")},
+		{"unknown Content-Encoding", say(head + "Content-Encoding: compress\r\nContent-Length: 3\r\n\r\nab\n")},
 		{"two Content-Encodings", say(head + "Content-Encoding: gzip\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nab\n")},
 		{"gzip that is none", say(head + "Content-Encoding: gzip\r\nContent-Length: 34\r\n\r\n" + file)},
 		{"gzip cut", say(head + "Content-Encoding: gzip\r\n\r\n" + zipped(file)[:30])},
@@ -185,7 +185,7 @@ func TestNothingButTheRequestIsSent(t *testing.T) {
 	want := http.Header{
 		"User-Agent":      {"examplebot heed/1"},
 		"Accept":          {"text/plain, */*;q=0.8"},
-		"Accept-Encoding": {"gzip"},
+		"Accept-Encoding": {"gzip, deflate, br, zstd"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("header (-want +got):\n%s", diff)

@@ -3,10 +3,10 @@ package fetch
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
-	"runtime/debug"
+	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"heed/policy"
@@ -17,68 +17,108 @@ import (
 var ErrClosed = errors.New("the robots.txt store is closed")
 
 // A Store knows the robots.txt of origins: it fetches each once, keeps the
-// result for its time, and lets all who ask meanwhile wait for the same fetch.
-// Make one with [New]. It is safe for concurrent use.
+// result as long as RFC 9111 and RFC 9309 2.4 let it, and lets all who ask
+// meanwhile wait for the same fetch. Make one with [New]. It is safe for
+// concurrent use.
 type Store struct {
 	options Options // with defaults
 	memory  *memory
+	lanes   lanes
+	guard   guard  // before options.Backend
+	fleet   Fleet  // options.Backend, when it is one
+	holder  string // of leases
+	epoch   atomic.Uint64
 
 	mu      sync.Mutex
-	flights map[policy.Origin]*flight // fetches on their way
+	flights map[policy.Origin]*flight // retrievals on their way
+	later   refreshes
 	closed  bool
+	end     context.CancelFunc // ends what is not a flight
 
-	running sync.WaitGroup // one for each flight
-}
-
-// A flight is one fetch that any number of callers wait for. It ends on its
-// own deadline, whoever leaves.
-type flight struct {
-	cancel context.CancelFunc
-	done   chan struct{}
-	access policy.Access // written before done is closed
+	running sync.WaitGroup // all that was started
 }
 
 // New makes a Store. Close it to end what it started.
 func New(o Options) *Store {
 	o = o.withDefaults()
-	return &Store{
+	ctx, end := context.WithCancel(context.Background())
+	s := &Store{
 		options: o,
-		memory:  newMemory(o.MaxOrigins),
+		memory:  newMemory(o.MaxOrigins, o.MaxMemory),
+		lanes:   newLanes(o.MaxFetches),
+		holder:  newHolder(),
 		flights: make(map[policy.Origin]*flight),
+		later:   refreshes{pending: make(map[policy.Origin]bool)},
+		end:     end,
 	}
+	s.guard.log = o.Log
+	if fleet, ok := o.Backend.(Fleet); ok {
+		s.fleet = fleet
+		s.running.Go(func() { s.watch(ctx) })
+	}
+	return s
 }
 
-// Access returns what is known of o's robots.txt and fetches it first when
-// nothing is. Whatever goes wrong with the origin is an unreachable result. The
-// error is ctx's own, for a caller that does not wait any longer, or
+// Access returns what is known of o's robots.txt. A copy that is fresh enough is
+// returned at once, and replaced in the background when its end is near;
+// otherwise the file is looked for in the backend and fetched. Whatever goes
+// wrong with the origin is an unreachable result, or the last good copy, marked
+// stale. The error is ctx's own, for a caller that does not wait any longer, or
 // [ErrClosed]; the result beside it is the zero value, which disallows.
 func (s *Store) Access(ctx context.Context, o policy.Origin) (policy.Access, error) {
 	if err := ctx.Err(); err != nil {
 		return policy.Access{}, err
 	}
-	a, hit := s.memory.get(o)
-	s.options.OnLookup(hit)
-	if hit {
-		return a, nil
+	key := keyOf(o)
+	if at := s.memory.get(key); at != nil {
+		now := time.Now()
+		k := at.known.Load()
+		if standing, due := k.at(now); standing != unknown {
+			touch(&at.used, now)
+			if due || at.seen.Load() != s.epoch.Load() {
+				s.refreshLater(o, at, now)
+			}
+			s.options.OnLookup(lookupOf(standing))
+			return s.result(k, standing, now), nil
+		}
 	}
-	f, err := s.board(o)
-	if err != nil {
-		return policy.Access{}, err
+	return s.await(ctx, o, how{})
+}
+
+// result completes what k says with the rules of its file.
+func (s *Store) result(k *known, standing standing, now time.Time) policy.Access {
+	a := k.result(standing)
+	if a.Result == policy.Successful {
+		a.Robots = s.memory.rules(k.file, now)
 	}
-	select {
-	case <-f.done:
-		return f.access, nil
-	case <-ctx.Done():
-		return policy.Access{}, ctx.Err()
+	return a
+}
+
+func lookupOf(s standing) Lookup {
+	if s == stale {
+		return Stale
 	}
+	return Hit
 }
 
 // Len returns the number of origins in memory, those included whose time is
 // over and that nobody has asked for since.
 func (s *Store) Len() int { return s.memory.len() }
 
-// Close cancels the fetches on their way, whose callers get an unreachable
-// result, and waits until they have ended. It may be called more than once.
+// StoreErrors returns how many calls of the backend have failed.
+func (s *Store) StoreErrors() uint64 { return s.guard.errors.Load() }
+
+// Healthy returns an error while the backend does not work and is done without.
+func (s *Store) Healthy() error {
+	if !s.guard.healthy() {
+		return errStoreDown
+	}
+	return nil
+}
+
+// Close cancels the retrievals on their way, whose callers get an unreachable
+// result, and waits until everything that was started has ended. It may be
+// called more than once.
 func (s *Store) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -86,68 +126,22 @@ func (s *Store) Close() {
 		f.cancel()
 	}
 	s.mu.Unlock()
+	s.end()
 	s.running.Wait()
+	s.guard.running.Wait()
 }
 
-// board returns the flight to o's robots.txt and starts it when there is none.
-func (s *Store) board(o policy.Origin) (*flight, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if f, ok := s.flights[o]; ok {
-		return f, nil
+// keyOf is o.String() with one allocation whatever the port.
+func keyOf(o policy.Origin) string {
+	var room [300]byte
+	b := append(append(room[:0], o.Scheme...), "://"...)
+	if strings.IndexByte(o.Host, ':') >= 0 {
+		b = append(append(append(b, '['), o.Host...), ']')
+	} else {
+		b = append(b, o.Host...)
 	}
-	if s.closed {
-		return nil, ErrClosed
+	if o.Port != policy.DefaultPort(o.Scheme) {
+		b = strconv.AppendUint(append(b, ':'), uint64(o.Port), 10)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), s.options.Timeout)
-	f := &flight{cancel: cancel, done: make(chan struct{})}
-	s.flights[o] = f
-	s.running.Go(func() { s.fly(ctx, o, f) })
-	return f, nil
-}
-
-func (s *Store) fly(ctx context.Context, o policy.Origin, f *flight) {
-	defer f.cancel()
-	defer func() {
-		s.mu.Lock()
-		delete(s.flights, o)
-		s.mu.Unlock()
-		close(f.done)
-	}()
-	// A flight may have landed between the caller's look into memory and the
-	// start of this one.
-	a, ok := s.memory.get(o)
-	if !ok {
-		a = s.retrieve(ctx, o)
-		s.memory.put(o, a, s.ttl(a))
-	}
-	f.access = a
-}
-
-// retrieve fetches o's robots.txt. A panic of what it calls is an unreachable
-// result, because nobody above it could turn it into a refusal.
-func (s *Store) retrieve(ctx context.Context, o policy.Origin) (a policy.Access) {
-	start := time.Now()
-	defer func() {
-		if p := recover(); p != nil {
-			s.options.Log.Error("robots.txt fetch panicked", "origin", o.String(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			a = policy.Access{URL: o.RobotsURL(), Cause: "internal fault", Retry: time.Now().Add(s.options.ErrorTTL)}
-		}
-	}()
-	a = s.fetch(ctx, o)
-	if a.Result == policy.Unreachable {
-		a.Retry = time.Now().Add(s.options.ErrorTTL)
-	}
-	s.options.Log.LogAttrs(ctx, slog.LevelInfo, "robots.txt fetched",
-		slog.String("origin", o.String()), slog.String("access", a.Result.String()),
-		slog.Int("status", a.Status), slog.String("cause", a.Cause), slog.Duration("took", time.Since(start)))
-	s.options.OnFetch(a.Result)
-	return a
-}
-
-func (s *Store) ttl(a policy.Access) time.Duration {
-	if a.Result == policy.Unreachable {
-		return s.options.ErrorTTL
-	}
-	return s.options.TTL
+	return string(b)
 }

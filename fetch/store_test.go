@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"heed/fetch"
@@ -16,16 +16,16 @@ import (
 
 func TestManyCallersShareOneFetch(t *testing.T) {
 	const callers = 200
-	var fetches, lookups atomic.Int64
+	var fetches, misses atomic.Int64
 	release := make(chan struct{})
 	o := serve(t, func(http.ResponseWriter, *http.Request) {
 		fetches.Add(1)
 		<-release
 	})
 	s := newStore(t, func(f *fetch.Options) {
-		f.OnLookup = func(hit bool) {
-			if !hit && lookups.Add(1) == callers {
-				close(release)
+		f.OnLookup = func(l fetch.Lookup) {
+			if l == fetch.Miss {
+				misses.Add(1)
 			}
 		}
 	})
@@ -37,38 +37,39 @@ func TestManyCallersShareOneFetch(t *testing.T) {
 			}
 		})
 	}
+	for s.Waiting(o) < callers {
+		time.Sleep(time.Millisecond)
+	}
+	close(release)
 	wg.Wait()
-	if got := fetches.Load(); got != 1 {
-		t.Errorf("%d fetches for %d callers, want 1", got, callers)
+	if got := fetches.Load(); got != 1 || misses.Load() != callers {
+		t.Errorf("%d fetches and %d misses for %d callers, want 1 and all", got, misses.Load(), callers)
 	}
 }
 
-func TestCallerWhoMissedALandedFetchStartsNoOther(t *testing.T) {
-	var fetches, lookups atomic.Int64
-	missed, landed := make(chan struct{}), make(chan struct{})
-	s := newStore(t, func(f *fetch.Options) {
-		f.Transport = roundTripper(func(*http.Request) (*http.Response, error) {
-			fetches.Add(1)
-			return answer(200), nil
-		})
-		f.OnLookup = func(bool) {
-			if lookups.Add(1) == 1 { // held up between its look into memory and the fetch
-				close(missed)
-				<-landed
+func TestRequestsThatWaitAreBounded(t *testing.T) {
+	const most = 10
+	release := make(chan struct{})
+	o := serve(t, func(http.ResponseWriter, *http.Request) { <-release })
+	s := newStore(t, func(f *fetch.Options) { f.MaxWaiting = most })
+	var wg sync.WaitGroup
+	for range most {
+		wg.Go(func() {
+			if a := access(t, s, o); a.Result != policy.Successful {
+				t.Errorf("a caller within the bound got %+v", a)
 			}
-		}
-	})
-	o := named("site.example")
-	late := make(chan policy.Access)
-	go func() {
-		a, _ := s.Access(context.Background(), o)
-		late <- a
-	}()
-	<-missed
-	access(t, s, o)
-	close(landed)
-	if a := <-late; a.Result != policy.Successful || fetches.Load() != 1 {
-		t.Errorf("got %+v after %d fetches, want successful after 1", a, fetches.Load())
+		})
+	}
+	for s.Waiting(o) < most {
+		time.Sleep(time.Millisecond)
+	}
+	if a := access(t, s, o); a.Result != policy.Unreachable || !strings.Contains(a.Cause, "too many requests wait") {
+		t.Errorf("the caller beyond the bound got %+v", a)
+	}
+	close(release)
+	wg.Wait()
+	if a := access(t, s, o); a.Result != policy.Successful {
+		t.Errorf("afterwards: %+v", a)
 	}
 }
 
@@ -162,48 +163,5 @@ func TestPanicIsUnreachable(t *testing.T) {
 	})
 	if a := access(t, s, named("site.example")); a.Result != policy.Unreachable || a.URL != "https://site.example/robots.txt" {
 		t.Errorf("got %+v, want unreachable", a)
-	}
-}
-
-func TestResultsAreKeptForTheirTime(t *testing.T) {
-	cases := []struct {
-		status int
-		ttl    time.Duration
-	}{
-		{200, fetch.DefaultTTL},
-		{404, fetch.DefaultTTL},
-		{503, fetch.DefaultErrorTTL},
-	}
-	for _, c := range cases {
-		t.Run(http.StatusText(c.status), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var results []policy.Result
-				var hits []bool
-				s := fetch.New(fetch.Options{
-					Transport: roundTripper(func(*http.Request) (*http.Response, error) { return answer(c.status), nil }),
-					OnFetch:   func(r policy.Result) { results = append(results, r) },
-					OnLookup:  func(hit bool) { hits = append(hits, hit) },
-				})
-				defer s.Close()
-				o := named("site.example")
-				first := access(t, s, o)
-				if want := time.Now().Add(c.ttl); first.Result == policy.Unreachable && !first.Retry.Equal(want) {
-					t.Errorf("Retry %v, want %v", first.Retry, want)
-				}
-				time.Sleep(c.ttl - time.Second)
-				access(t, s, o)
-				if len(results) != 1 {
-					t.Errorf("%d fetches before %v, want 1", len(results), c.ttl)
-				}
-				time.Sleep(2 * time.Second)
-				access(t, s, o)
-				if len(results) != 2 || results[0] != first.Result || results[1] != first.Result {
-					t.Errorf("fetches after %v: %v, want two of %s", c.ttl, results, first.Result)
-				}
-				if len(hits) != 3 || hits[0] || !hits[1] || hits[2] {
-					t.Errorf("lookups %v, want miss, hit, miss", hits)
-				}
-			})
-		})
 	}
 }

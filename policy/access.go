@@ -35,10 +35,11 @@ type Access struct {
 	FinalURL  string    // where redirects led; "" when there was none
 	Status    int       // HTTP status of the last answer; 0 when there was none
 	SHA256    string    // hex digest of the body that was parsed; "" when there is none
-	Retrieved time.Time // when the answer came; zero when none did
-	Stale     bool      // an older copy rules because the origin cannot be reached
-	Cause     string    // why the file is unreachable or unavailable, for people; "" when successful
-	Retry     time.Time // when it will be asked for again; zero when that is not planned
+	Retrieved time.Time // when the answer came, or said that the copy at hand still holds; zero when none did
+	MediaType string    // what the file is, if it is not plain text: its rules, mostly none, apply all the same
+	Stale     bool      // a copy past its freshness rules: the origin cannot be reached, or is just being asked
+	Cause     string    // why the file is unreachable or unavailable, or a newer one is; for people; "" when nothing is amiss
+	Retry     time.Time // when a failed retrieval will be tried again; zero when none failed
 	// EgressDenied says that the origin's own address may not be dialled, so
 	// that asking again cannot help. Only set on an Unreachable result.
 	EgressDenied bool

@@ -152,7 +152,7 @@ func TestAccessResults(t *testing.T) {
 			_, _ = w.Write(bomb())
 		}, "disallow", "unreachable", "bomb"},
 		{"unknown coding", "", func(w http.ResponseWriter) {
-			w.Header().Set("Content-Encoding", "br")
+			w.Header().Set("Content-Encoding", "compress")
 			_, _ = io.WriteString(w, "xx")
 		}, "disallow", "unreachable", "encoding"},
 	} {

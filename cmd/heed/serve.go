@@ -117,7 +117,8 @@ func newServer(c config.Config, e env, log *slog.Logger) (s *server, err error) 
 	}
 	s.metrics = admin.NewMetrics(version(), runtime.Version(), s.sources())
 	fo := storeOptions(c, r.transport, log)
-	fo.OnFetch, fo.OnLookup = s.metrics.ObserveFetch, s.metrics.ObserveLookup
+	fo.OnFetch = s.metrics.ObserveFetch
+	fo.OnLookup = func(l fetch.Lookup) { s.metrics.ObserveLookup(l.String()) }
 	s.store = fetch.New(fo)
 	po, err := proxyOptions(c, r, s.store, s.authority)
 	if err != nil {
@@ -153,6 +154,7 @@ func (s *server) record(r *proxy.Record) {
 func (s *server) sources() admin.Sources {
 	o := admin.Sources{
 		CachedOrigins:   func() int { return s.store.Len() },
+		StoreErrors:     func() uint64 { return s.store.StoreErrors() },
 		TunnelsOpen:     func() int { return s.proxy.OpenTunnels() },
 		ConnectionsOpen: func() int { return s.proxy.OpenConnections() },
 		AuditRecords:    func() uint64 { return s.audit.Written() },

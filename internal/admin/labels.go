@@ -95,6 +95,14 @@ func failureCounters(v *prometheus.CounterVec) map[string]prometheus.Counter {
 	return m
 }
 
+func lookupCounters(v *prometheus.CounterVec) map[string]prometheus.Counter {
+	m := map[string]prometheus.Counter{}
+	for _, result := range []string{"hit", "stale", "miss", "store"} {
+		m[result] = v.WithLabelValues(result)
+	}
+	return m
+}
+
 func fetchCounters(v *prometheus.CounterVec) map[policy.Result]prometheus.Counter {
 	m := map[policy.Result]prometheus.Counter{}
 	for _, r := range []policy.Result{policy.Unreachable, policy.Unavailable, policy.Successful} {

@@ -15,6 +15,7 @@ import (
 // called from any goroutine and must not wait; nil reads as 0.
 type Sources struct {
 	CachedOrigins      func() int // origins whose robots.txt is remembered
+	StoreErrors        func() uint64
 	TunnelsOpen        func() int
 	ConnectionsOpen    func() int // client connections
 	CertificatesIssued func() uint64
@@ -27,13 +28,13 @@ type Sources struct {
 // that nobody outside can make series. Use NewMetrics; all methods may be called
 // from many goroutines.
 type Metrics struct {
-	registry  *prometheus.Registry
-	requests  map[outcome]prometheus.Counter
-	failures  map[string]prometheus.Counter // by Proxy-Status error type
-	fetches   map[policy.Result]prometheus.Counter
-	hit, miss prometheus.Counter
-	duration  prometheus.Histogram
-	decision  prometheus.Histogram
+	registry *prometheus.Registry
+	requests map[outcome]prometheus.Counter
+	failures map[string]prometheus.Counter // by Proxy-Status error type
+	fetches  map[policy.Result]prometheus.Counter
+	lookups  map[string]prometheus.Counter
+	duration prometheus.Histogram
+	decision prometheus.Histogram
 }
 
 // Buckets in seconds. A request may last as long as a download does; a decision
@@ -62,9 +63,8 @@ func NewMetrics(version, goversion string, s Sources) *Metrics {
 		"Failures on the way to an origin, by RFC 9209 error type.", "kind"))
 	m.fetches = fetchCounters(counterVec(reg, "heed_robots_fetches_total",
 		"Retrievals of robots.txt by access result (RFC 9309 2.3.1).", "result"))
-	lookups := counterVec(reg, "heed_robots_cache_total",
-		"Requests that found the robots.txt of their origin in the cache, and that did not.", "result")
-	m.hit, m.miss = lookups.WithLabelValues("hit"), lookups.WithLabelValues("miss")
+	m.lookups = lookupCounters(counterVec(reg, "heed_robots_cache_total",
+		"Where requests found the robots.txt of their origin: in memory fresh (hit) or stale, in the store, or nowhere (miss).", "result"))
 	registerSources(reg, s)
 	build := gaugeVec(reg, "heed_build_info", "Always 1; the labels say what is running.", "version", "goversion")
 	build.WithLabelValues(version, goversion).Set(1)
@@ -96,13 +96,14 @@ func (m *Metrics) ObserveFetch(r policy.Result) {
 	c.Inc()
 }
 
-// ObserveLookup counts one look into the robots.txt cache.
-func (m *Metrics) ObserveLookup(hit bool) {
-	if hit {
-		m.hit.Inc()
-	} else {
-		m.miss.Inc()
+// ObserveLookup counts one look into the robots.txt cache: hit, stale, store or
+// miss, which any other result counts as.
+func (m *Metrics) ObserveLookup(result string) {
+	c, ok := m.lookups[result]
+	if !ok {
+		c = m.lookups["miss"]
 	}
+	c.Inc()
 }
 
 func (m *Metrics) handler() http.Handler {

@@ -55,9 +55,9 @@ func TestObserve(t *testing.T) {
 	}
 	m.ObserveFetch(policy.Successful)
 	m.ObserveFetch(policy.Result(99))
-	m.ObserveLookup(true)
-	m.ObserveLookup(true)
-	m.ObserveLookup(false)
+	for _, result := range []string{"hit", "hit", "miss", "stale", "store", "store", "store", "h.example"} {
+		m.ObserveLookup(result)
+	}
 	page := scrape(t, m)
 	checkSamples(t, page,
 		`heed_requests_total{reason="no-rule",verdict="allow"} 1`,
@@ -77,7 +77,9 @@ func TestObserve(t *testing.T) {
 		`heed_robots_fetches_total{result="unreachable"} 1`,
 		`heed_robots_fetches_total{result="unavailable"} 0`,
 		`heed_robots_cache_total{result="hit"} 2`,
-		`heed_robots_cache_total{result="miss"} 1`,
+		`heed_robots_cache_total{result="miss"} 2`,
+		`heed_robots_cache_total{result="stale"} 1`,
+		`heed_robots_cache_total{result="store"} 3`,
 		`heed_build_info{goversion="go1.26",version="v1.2.3"} 1`,
 	)
 	if strings.Contains(page, "h.example") || strings.Contains(page, "http_request_denied") {
@@ -91,12 +93,12 @@ func TestSourcesAreReadWhenAsked(t *testing.T) {
 	count := func(add int) func() uint64 { return func() uint64 { return uint64(n + add) } }
 	m := NewMetrics("", "", Sources{
 		CachedOrigins: gauge(1), TunnelsOpen: gauge(2), ConnectionsOpen: gauge(3),
-		CertificatesIssued: count(4), AuditRecords: count(5), AuditErrors: count(6),
+		CertificatesIssued: count(4), AuditRecords: count(5), AuditErrors: count(6), StoreErrors: count(7),
 	})
 	n = 10
 	checkSamples(t, scrape(t, m),
 		"heed_robots_cached_origins 11", "heed_tunnels_open 12", "heed_connections_open 13",
-		"heed_certificates_issued_total 14", "heed_audit_records_total 15", "heed_audit_errors_total 16")
+		"heed_certificates_issued_total 14", "heed_audit_records_total 15", "heed_audit_errors_total 16", "heed_store_errors_total 17")
 	checkSamples(t, scrape(t, NewMetrics("", "", Sources{})), "heed_tunnels_open 0", "heed_audit_records_total 0")
 }
 

@@ -25,6 +25,7 @@ func registerSources(reg prometheus.Registerer, s Sources) {
 	gaugeFunc(reg, "heed_tunnels_open", "Tunnels that are open.", s.TunnelsOpen)
 	gaugeFunc(reg, "heed_connections_open", "Client connections that are open.", s.ConnectionsOpen)
 	counterFunc(reg, "heed_certificates_issued_total", "Leaf certificates issued for interception.", s.CertificatesIssued)
+	counterFunc(reg, "heed_store_errors_total", "Calls of the robots.txt store that failed.", s.StoreErrors)
 	counterFunc(reg, "heed_audit_records_total", "Audit records written.", s.AuditRecords)
 	counterFunc(reg, "heed_audit_errors_total", "Audit records that could not be written.", s.AuditErrors)
 }
