@@ -1,0 +1,162 @@
+package filestore
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"sync"
+
+	bolt "go.etcd.io/bbolt"
+
+	"heed/fetch"
+)
+
+// ErrLocked says that another process, probably a running heed, has the file.
+var ErrLocked = errors.New("the store file is held by another process")
+
+var errClosed = errors.New("the store file is closed")
+
+// A Store is a [fetch.Backend] in a file. Use [Open]; all methods may be called
+// from many goroutines.
+type Store struct {
+	path string
+	log  *slog.Logger
+
+	mu     sync.RWMutex // held for writing while db is replaced
+	db     *bolt.DB     // nil when it is closed
+	closed bool
+
+	writes  chan write
+	inUse   map[string]bool // bodies saved since a sweep began; the writer's, nil when none is going on
+	end     chan struct{}
+	running sync.WaitGroup
+}
+
+var _ fetch.Backend = (*Store)(nil)
+
+// Open opens the file at path and makes it if there is none; its folder must be
+// there. It waits half a second for another process to let go of it, and returns
+// [ErrLocked] then. A file that is damaged is moved aside. Close it.
+func Open(path string, log *slog.Logger) (*Store, error) {
+	s := &Store{path: path, log: log, writes: make(chan write), end: make(chan struct{})}
+	db, err := openChecked(path)
+	if errors.As(err, new(*damage)) {
+		db, err = s.anew(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.db = db
+	s.running.Go(s.writer)
+	s.running.Go(s.sweeper)
+	return s, nil
+}
+
+// Close ends what goes on and closes the file. Nothing that was reported saved
+// is lost.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	s.mu.Unlock()
+	close(s.end) // both goroutines end
+	s.running.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	db := s.db
+	s.db = nil
+	return closeDB(db)
+}
+
+// Load implements [fetch.Backend].
+func (s *Store) Load(_ context.Context, origin string) (e fetch.Entry, err error) {
+	err = s.view(func(tx *bolt.Tx) error {
+		e, err = readEntry(tx.Bucket(entries).Get([]byte(origin)))
+		return err
+	})
+	return e, err
+}
+
+// Body implements [fetch.Backend].
+func (s *Store) Body(_ context.Context, sha256 string) (body []byte, err error) {
+	err = s.view(func(tx *bolt.Tx) error {
+		value := tx.Bucket(bodies).Get(bodyKey(sha256))
+		if value == nil {
+			return fetch.ErrNotStored
+		}
+		body = append([]byte{}, value...) // value is only valid in the transaction
+		return nil
+	})
+	return body, err
+}
+
+// Save implements [fetch.Backend].
+func (s *Store) Save(ctx context.Context, e fetch.Entry, body []byte) error {
+	return s.write(ctx, s.put(e.Origin, writeEntry(e), e.SHA256, body))
+}
+
+// Delete implements [fetch.Backend].
+func (s *Store) Delete(ctx context.Context, origin string) error {
+	return s.write(ctx, func(tx *bolt.Tx) error { return tx.Bucket(entries).Delete([]byte(origin)) })
+}
+
+// Entries implements [fetch.Backend]. Damaged entries are passed over.
+func (s *Store) Entries(ctx context.Context) iter.Seq2[fetch.Entry, error] {
+	return func(yield func(fetch.Entry, error) bool) {
+		var next []byte
+		for more := true; more; {
+			var page []fetch.Entry
+			err := s.view(func(tx *bolt.Tx) error {
+				c := tx.Bucket(entries).Cursor()
+				k, v := c.Seek(next)
+				for ; k != nil && len(page) < chunk; k, v = c.Next() {
+					if e, err := readEntry(v); err == nil {
+						page = append(page, e)
+					}
+				}
+				next, more = append([]byte{}, k...), k != nil
+				return ctx.Err()
+			})
+			if err != nil {
+				yield(fetch.Entry{}, err)
+				return
+			}
+			for _, e := range page {
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Healthy returns an error when the file is not open.
+func (s *Store) Healthy() error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.db == nil {
+		return errClosed
+	}
+	return nil
+}
+
+// view reads. Damage that it meets has the file replaced.
+func (s *Store) view(read func(*bolt.Tx) error) error {
+	db, err := s.guarded(func(db *bolt.DB) error { return db.View(read) })
+	s.replaceIfDamaged(db, err)
+	return err
+}
+
+// guarded calls f with the database, which stays open meanwhile.
+func (s *Store) guarded(f func(*bolt.DB) error) (*bolt.DB, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.db == nil {
+		return nil, errClosed
+	}
+	return s.db, guard(func() error { return f(s.db) })
+}

@@ -1,0 +1,93 @@
+package filestore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// sweepEvery is how often what is of no use any more is looked for.
+const sweepEvery = time.Hour
+
+func (s *Store) sweeper() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s.running.Go(func() {
+		select {
+		case <-s.end:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		if err := s.sweep(ctx, time.Now()); err != nil && ctx.Err() == nil && !errors.Is(err, errClosed) {
+			s.log.Warn("robots.txt store file could not be swept", "path", s.path, "error", err)
+		}
+		select {
+		case <-tick.C:
+		case <-s.end:
+			return
+		}
+	}
+}
+
+// sweep removes entries whose time is over and bodies that no entry names. The
+// deletions run in the writer, between saves: what was saved since the sweep
+// began is noted in inUse, and what was saved before it is met by the scan.
+func (s *Store) sweep(ctx context.Context, now time.Time) error {
+	if err := s.write(ctx, func(*bolt.Tx) error { s.inUse = map[string]bool{}; return nil }); err != nil {
+		return err
+	}
+	named := map[string]bool{}
+	over := func(value []byte) bool {
+		e, err := readEntry(value)
+		if err == nil && now.Before(e.Keep) {
+			named[string(bodyKey(e.SHA256))] = true
+			return false
+		}
+		return true
+	}
+	err := s.removeIf(ctx, entries, func(_, value []byte) bool { return over(value) })
+	if err == nil {
+		err = s.removeIf(ctx, bodies, func(key, _ []byte) bool { return !named[string(key)] && !s.inUse[string(key)] })
+	}
+	return errors.Join(err, s.write(ctx, func(*bolt.Tx) error { s.inUse = nil; return nil }))
+}
+
+// chunk is how many entries one transaction reads or deletes: while one that
+// reads is open, the file cannot grow.
+const chunk = 1000
+
+// removeIf deletes what gone says, chunk by chunk. gone is called in the writer.
+func (s *Store) removeIf(ctx context.Context, bucket []byte, gone func(key, value []byte) bool) error {
+	var next []byte
+	for more := true; more; {
+		err := s.write(ctx, func(tx *bolt.Tx) error {
+			b := tx.Bucket(bucket)
+			c := b.Cursor()
+			var keys [][]byte
+			k, v := c.Seek(next)
+			for n := 0; k != nil && n < chunk; n++ {
+				if gone(k, v) {
+					keys = append(keys, append([]byte{}, k...))
+				}
+				k, v = c.Next()
+			}
+			next, more = append([]byte{}, k...), k != nil
+			for _, key := range keys { // not under the cursor, which deletions confuse
+				if err := b.Delete(key); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
