@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"time"
 
 	"heed/fetch"
 	"heed/internal/ca"
@@ -82,12 +83,26 @@ func storeOptions(c config.Config, transport *proxy.Transport, log *slog.Logger)
 		UserAgent:    userAgent(c.Agent),
 		Timeout:      c.Robots.Timeout,
 		TTL:          c.Robots.TTL,
+		MinTTL:       c.Robots.MinTTL,
 		ErrorTTL:     c.Robots.ErrorTTL,
+		StaleFor:     orNever(c.Robots.StaleFor),
 		MaxSize:      int64(c.Robots.MaxSize),
 		MaxRedirects: c.Robots.MaxRedirects,
 		MaxOrigins:   c.Robots.MaxOrigins,
+		MaxMemory:    int64(c.Robots.MaxMemory),
+		MaxFetches:   c.Robots.MaxFetches,
+		MaxWaiting:   c.Robots.MaxWaiting,
+		StoreTimeout: c.Robots.StoreTimeout,
 		Log:          log,
 	}
+}
+
+// orNever is how options say that nothing is meant: 0 would be their default.
+func orNever(d time.Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return d
 }
 
 // decider joins the policy of a configuration to a source of robots.txt.

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"heed/fetch"
+	"heed/fetch/filestore"
 	"heed/internal/admin"
 	"heed/internal/audit"
 	"heed/internal/ca"
@@ -52,6 +53,7 @@ trust the CA that 'heed ca export' prints. Decisions go to the audit log
 type server struct {
 	log       *slog.Logger
 	store     *fetch.Store
+	backend   backend // nil when robots.txt files are kept in memory alone
 	transport *proxy.Transport
 	proxy     *proxy.Proxy
 	audit     *audit.Writer
@@ -119,6 +121,12 @@ func newServer(c config.Config, e env, log *slog.Logger) (s *server, err error) 
 	fo := storeOptions(c, r.transport, log)
 	fo.OnFetch = s.metrics.ObserveFetch
 	fo.OnLookup = func(l fetch.Lookup) { s.metrics.ObserveLookup(l.String()) }
+	if s.backend, err = openBackend(c, log, exitUsage); err != nil {
+		return s, err
+	}
+	if s.backend != nil {
+		fo.Backend = s.backend
+	}
 	s.store = fetch.New(fo)
 	po, err := proxyOptions(c, r, s.store, s.authority)
 	if err != nil {
@@ -192,6 +200,9 @@ func (s *server) bind(c config.Config, r *reach) error {
 			{Name: "audit", Func: s.audit.Healthy},
 		},
 	}
+	if file, ok := s.backend.(*filestore.Store); ok {
+		o.Checks = append(o.Checks, admin.Check{Name: "store", Func: file.Healthy})
+	}
 	if s.authority != nil {
 		o.CA = s.authority.PEM()
 	}
@@ -264,6 +275,11 @@ func (s *server) release() error {
 	}
 	if s.store != nil {
 		s.store.Close()
+	}
+	if s.backend != nil {
+		if err := s.backend.Close(); err != nil {
+			s.log.Warn("robots.txt store did not close", "error", err)
+		}
 	}
 	if s.transport != nil {
 		s.transport.CloseIdleConnections()

@@ -46,10 +46,17 @@ type Robots struct {
 	MaxSize       Size          `mapstructure:"max_size"`
 	MaxRedirects  int           `mapstructure:"max_redirects"`
 	TTL           time.Duration `mapstructure:"ttl"`
+	MinTTL        time.Duration `mapstructure:"min_ttl"`
 	ErrorTTL      time.Duration `mapstructure:"error_ttl"`
+	StaleFor      time.Duration `mapstructure:"stale_for"`      // 0 is not at all
 	OnUnreachable string        `mapstructure:"on_unreachable"` // disallow | allow
 	OnUnavailable string        `mapstructure:"on_unavailable"` // allow | disallow
 	MaxOrigins    int           `mapstructure:"max_origins"`
+	MaxMemory     Size          `mapstructure:"max_memory"`
+	MaxFetches    int           `mapstructure:"max_fetches"`
+	MaxWaiting    int           `mapstructure:"max_waiting"`
+	Store         string        `mapstructure:"store"` // memory: | file:PATH | redis://… | rediss://…
+	StoreTimeout  time.Duration `mapstructure:"store_timeout"`
 }
 
 // HTTPS is what becomes of CONNECT requests.

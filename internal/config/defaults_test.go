@@ -26,7 +26,8 @@ func TestDefaultsAreValid(t *testing.T) {
 		Matching: config.Matching{Profile: "rfc9309"},
 		Robots: config.Robots{
 			Timeout: 10 * time.Second, MaxSize: 512 << 10, MaxRedirects: 5, TTL: 24 * time.Hour,
-			ErrorTTL: 30 * time.Second, OnUnreachable: "disallow", OnUnavailable: "allow", MaxOrigins: 100000,
+			MinTTL: time.Minute, ErrorTTL: 30 * time.Second, StaleFor: 720 * time.Hour, OnUnreachable: "disallow", OnUnavailable: "allow",
+			MaxOrigins: 100000, MaxMemory: 256 << 20, MaxFetches: 256, MaxWaiting: 1000, Store: "memory:", StoreTimeout: 250 * time.Millisecond,
 		},
 		HTTPS: config.HTTPS{Mode: "intercept", TunnelPolicy: "unrestricted", HTTP2: true},
 		Egress: config.Egress{

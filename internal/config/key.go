@@ -15,6 +15,7 @@ type key struct {
 	fallback string // the default, written as the environment would hold it
 	rule     rule
 	secret   bool
+	conceal  func(string) string // hides what is secret in a text; nil when nothing is
 }
 
 // Keys returns the names of all settings, in the order of config.yaml.
@@ -49,6 +50,9 @@ func (k key) display(v any) string {
 	text := render(v)
 	if k.secret && text != "" {
 		return mask
+	}
+	if k.conceal != nil {
+		text = k.conceal(text)
 	}
 	return text
 }

@@ -27,6 +27,9 @@ func (l *Loaded) Settings() []Setting {
 		if k.secret && out[i].Value != "" {
 			out[i].Value = mask
 		}
+		if text, ok := out[i].Value.(string); ok && k.conceal != nil {
+			out[i].Value = k.conceal(text)
+		}
 	}
 	return out
 }

@@ -103,3 +103,27 @@ func TestFaultsCannotForgeLines(t *testing.T) {
 		t.Errorf("got %q", err)
 	}
 }
+
+func TestPasswordsOfStoresAreMasked(t *testing.T) {
+	for url, want := range map[string]string{
+		"redis://127.0.0.1:6379/1":                                      "redis://127.0.0.1:6379/1",
+		"redis://user@redis.internal:6379":                              "redis://user@redis.internal:6379",
+		"rediss://user:hunter2@redis.internal:6379":                     "rediss://user:********@redis.internal:6379",
+		"redis://:hunter2@[::1]:6379/0":                                 "redis://:********@[::1]:6379/0",
+		"redis://s1:26379?master_name=m&sentinel_password=hunter2&db=1": "redis://s1:26379?master_name=m&sentinel_password=********&db=1",
+	} {
+		l := mustLoad(t, sources{file: "robots: {store: \"" + url + "\"}"})
+		if l.Config.Robots.Store != url {
+			t.Errorf("the store itself is %q", l.Config.Robots.Store)
+		}
+		for _, s := range l.Settings() {
+			if s.Key == "robots.store" && s.Value != want {
+				t.Errorf("%s is shown as %q, want %q", url, s.Value, want)
+			}
+		}
+	}
+	_, err := load(t, sources{file: `robots: {store: "redis://user:hunter2@:bad:port"}`})
+	if err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("a fault tells the password: %v", err)
+	}
+}

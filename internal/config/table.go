@@ -20,10 +20,17 @@ var table = []key{
 	{name: "robots.max_size", kind: size, fallback: "512KiB", rule: between(500*kib, gib)}, // RFC 9309 2.5
 	{name: "robots.max_redirects", kind: integer, fallback: "5", rule: between(5, 50)},     // RFC 9309 2.3.1.2
 	{name: "robots.ttl", kind: duration, fallback: "24h", rule: positive},
+	{name: "robots.min_ttl", kind: duration, fallback: "1m", rule: positive},
 	{name: "robots.error_ttl", kind: duration, fallback: "30s", rule: positive},
+	{name: "robots.stale_for", kind: duration, fallback: "720h", rule: atLeast(0 * time.Second)},
 	{name: "robots.on_unreachable", kind: text, fallback: "disallow", rule: oneOf("disallow", "allow")},
 	{name: "robots.on_unavailable", kind: text, fallback: "allow", rule: oneOf("allow", "disallow")},
 	{name: "robots.max_origins", kind: integer, fallback: "100000", rule: atLeast(1)},
+	{name: "robots.max_memory", kind: size, fallback: "256MiB", rule: atLeast(16 * mib)},
+	{name: "robots.max_fetches", kind: integer, fallback: "256", rule: between(1, 10_000)},
+	{name: "robots.max_waiting", kind: integer, fallback: "1000", rule: atLeast(1)},
+	{name: "robots.store", kind: text, fallback: "memory:", rule: store, conceal: withoutPassword},
+	{name: "robots.store_timeout", kind: duration, fallback: "250ms", rule: positive},
 
 	{name: "https.mode", kind: text, fallback: "intercept", rule: oneOf("intercept", "tunnel")},
 	{name: "https.ca_dir", kind: text, fallback: "", rule: line},
@@ -57,5 +64,6 @@ var table = []key{
 // The largest size that is taken as meant; beyond it a typing error is likelier.
 const (
 	kib Size = 1 << 10
+	mib Size = 1 << 20
 	gib Size = 1 << 30
 )
