@@ -199,6 +199,7 @@ func (s *server) bind(c config.Config, r *reach) error {
 			}},
 			{Name: "audit", Func: s.audit.Healthy},
 		},
+		Robots: robotsAPI(s.store),
 	}
 	if file, ok := s.backend.(*filestore.Store); ok {
 		o.Checks = append(o.Checks, admin.Check{Name: "store", Func: file.Healthy})

@@ -20,6 +20,8 @@ type Options struct {
 	// is none.
 	Proxy string
 
+	Robots Robots // the zero value: there is no /api/robots
+
 	// CA is the certificate of the interception CA in PEM, without its key.
 	// Empty: nothing is intercepted, and /ca.pem says so.
 	CA []byte
@@ -46,6 +48,7 @@ func New(o Options) http.Handler {
 	if o.Proxy != "" {
 		guarded.HandleFunc("GET /proxy.pac", adminPAC(o.Proxy))
 	}
+	o.Robots.handle(guarded, o.Token)
 	if o.Metrics != nil {
 		guarded.Handle("GET /metrics", o.Metrics.handler())
 	}
