@@ -2,10 +2,13 @@ package fetch_test
 
 import (
 	"bufio"
+	"compress/flate"
+	"compress/zlib"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
 	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -151,3 +154,15 @@ func answer(status int) *http.Response {
 }
 
 func named(host string) policy.Origin { return policy.Origin{Scheme: "https", Host: host, Port: 443} }
+
+func zlibWriter(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) }
+
+func flateWriter(w io.Writer) io.WriteCloser {
+	f, err := flate.NewWriter(w, flate.DefaultCompression)
+	if err != nil {
+		panic(err)
+	}
+	return f
+}
+
+func textLog(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }

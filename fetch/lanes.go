@@ -12,8 +12,9 @@ import (
 // unreachable before begins there, and so does a refresh, which nobody waits for.
 type lanes struct{ quick, slow chan struct{} }
 
-// slowAfter is how long a retrieval may stay in the quick lane.
-const slowAfter = time.Second
+// slowAfter is how long a retrieval stays in the quick lane while there is room
+// in the other.
+const slowAfter = 200 * time.Millisecond
 
 // newLanes parts n places, one in four of them quick.
 func newLanes(n int) lanes {
@@ -23,17 +24,21 @@ func newLanes(n int) lanes {
 
 // enter waits for a place, no longer than ctx. leave gives it back.
 func (l lanes) enter(ctx context.Context, slow bool) (leave func(), err error) {
+	quick := l.quick
+	if slow {
+		quick = nil // never ready
+	}
 	lane := l.quick
-	if slow {
-		lane = l.slow
-	}
 	select {
-	case lane <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	if slow {
-		return func() { <-l.slow }, nil
+	case quick <- struct{}{}:
+	default:
+		select {
+		case quick <- struct{}{}:
+		case l.slow <- struct{}{}:
+			return func() { <-l.slow }, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 	var mu sync.Mutex
 	var timer *time.Timer

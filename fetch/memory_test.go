@@ -28,6 +28,10 @@ func learnt(i int, body string) *known {
 	}
 }
 
+func learntTrouble(url string) policy.Access {
+	return policy.Access{URL: url, Cause: "no", EgressDenied: true}
+}
+
 func put(m *memory, i int, body string) { m.put(keyOf(origin(i)), learnt(i, body), 0) }
 
 func has(m *memory, i int) bool { return m.get(keyOf(origin(i))) != nil }

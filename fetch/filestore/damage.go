@@ -32,12 +32,24 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
+// A database is bbolt's, with what is written to it. One that is damaged is not
+// closed: bbolt's Close may wait for a lock that a panic left behind, and so may
+// whoever is at it now. The garbage collector closes its file, which is moved
+// aside by then, locks and all.
+type database struct {
+	*bolt.DB
+	writes chan write
+	inUse  map[string]bool // see write; the writer's
+	gone   chan struct{}   // closed when another has taken its place
+	idle   chan struct{}   // closed when its writer has ended
+}
+
 // openChecked opens the file and checks all of it.
-func openChecked(path string) (*bolt.DB, error) {
-	var db *bolt.DB
-	var file *os.File // to be closed when bbolt panics and forgets it
+func openChecked(path string) (*database, error) {
+	db := &database{writes: make(chan write), gone: make(chan struct{}), idle: make(chan struct{})}
+	var file *os.File
 	err := guard(func() (err error) {
-		db, err = bolt.Open(path, 0o600, &bolt.Options{
+		db.DB, err = bolt.Open(path, 0o600, &bolt.Options{
 			Timeout: lockWait,
 			OpenFile: func(name string, flag int, mode fs.FileMode) (*os.File, error) {
 				f, err := os.OpenFile(name, flag, mode)
@@ -53,14 +65,11 @@ func openChecked(path string) (*bolt.DB, error) {
 		return nil, ErrLocked
 	case errors.As(err, &system):
 		return nil, err
-	case err != nil:
-		if file != nil {
-			_ = file.Close()
-		}
-		return nil, &damage{err.Error()}
+	case err == nil:
+		err = guard(func() error { return check(db.DB) })
 	}
-	if err := guard(func() error { return check(db) }); err != nil {
-		_ = closeDB(db)
+	if err != nil {
+		_ = file.Close() // nobody else is at it yet
 		return nil, &damage{err.Error()}
 	}
 	return db, nil
@@ -102,49 +111,31 @@ func check(db *bolt.DB) error {
 }
 
 // replaceIfDamaged puts a new file in the place of db, which failed with err.
-func (s *Store) replaceIfDamaged(db *bolt.DB, err error) {
+func (s *Store) replaceIfDamaged(db *database, err error) {
 	if !errors.As(err, new(*damage)) {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.db != db || db == nil || s.closed {
+	if s.db != db || s.closed {
 		return
 	}
-	_ = closeDB(db)
+	close(db.gone)
 	s.db = nil
 	fresh, failed := s.anew(err)
 	if failed != nil {
 		s.log.Error("robots.txt store file cannot be begun anew", "path", s.path, "error", failed)
 		return
 	}
-	s.db = fresh
+	s.use(fresh)
 }
 
 // anew moves the damaged file aside and begins another.
-func (s *Store) anew(why error) (*bolt.DB, error) {
+func (s *Store) anew(why error) (*database, error) {
 	aside := s.path + ".damaged-" + time.Now().UTC().Format("20060102T150405.000")
 	if err := os.Rename(s.path, aside); err != nil {
 		return nil, err
 	}
 	s.log.Warn("robots.txt store file is damaged: moved aside, begun anew", "path", s.path, "aside", aside, "damage", why)
 	return openChecked(s.path)
-}
-
-// closeWait is how long bbolt may take to close. After a panic it may wait for a
-// lock that nobody will ever give back.
-const closeWait = time.Second
-
-func closeDB(db *bolt.DB) error {
-	if db == nil {
-		return nil
-	}
-	closed := make(chan error, 1)
-	go func() { closed <- guard(db.Close) }()
-	select {
-	case err := <-closed:
-		return err
-	case <-time.After(closeWait):
-		return errors.New("the store file does not close")
-	}
 }

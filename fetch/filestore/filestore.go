@@ -23,12 +23,10 @@ type Store struct {
 	path string
 	log  *slog.Logger
 
-	mu     sync.RWMutex // held for writing while db is replaced
-	db     *bolt.DB     // nil when it is closed
+	mu     sync.Mutex
+	db     *database // nil when it is closed, or could not be begun anew
 	closed bool
 
-	writes  chan write
-	inUse   map[string]bool // bodies saved since a sweep began; the writer's, nil when none is going on
 	end     chan struct{}
 	running sync.WaitGroup
 }
@@ -39,7 +37,7 @@ var _ fetch.Backend = (*Store)(nil)
 // there. It waits half a second for another process to let go of it, and returns
 // [ErrLocked] then. A file that is damaged is moved aside. Close it.
 func Open(path string, log *slog.Logger) (*Store, error) {
-	s := &Store{path: path, log: log, writes: make(chan write), end: make(chan struct{})}
+	s := &Store{path: path, log: log, end: make(chan struct{})}
 	db, err := openChecked(path)
 	if errors.As(err, new(*damage)) {
 		db, err = s.anew(err)
@@ -47,10 +45,15 @@ func Open(path string, log *slog.Logger) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.db = db
-	s.running.Go(s.writer)
+	s.use(db)
 	s.running.Go(s.sweeper)
 	return s, nil
+}
+
+// use makes db the one that is read and written.
+func (s *Store) use(db *database) {
+	s.db = db
+	go s.writer(db) // until s.end or db.gone; Close waits for db.idle
 }
 
 // Close ends what goes on and closes the file. Nothing that was reported saved
@@ -62,14 +65,16 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
-	s.mu.Unlock()
-	close(s.end) // both goroutines end
-	s.running.Wait()
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	db := s.db
 	s.db = nil
-	return closeDB(db)
+	s.mu.Unlock()
+	close(s.end)
+	s.running.Wait()
+	if db == nil {
+		return nil
+	}
+	<-db.idle
+	return guard(db.Close)
 }
 
 // Load implements [fetch.Backend].
@@ -96,12 +101,17 @@ func (s *Store) Body(_ context.Context, sha256 string) (body []byte, err error) 
 
 // Save implements [fetch.Backend].
 func (s *Store) Save(ctx context.Context, e fetch.Entry, body []byte) error {
-	return s.write(ctx, s.put(e.Origin, writeEntry(e), e.SHA256, body))
+	entry := writeEntry(e)
+	return s.write(ctx, func(tx *bolt.Tx, inUse map[string]bool) error {
+		return put(tx, inUse, e.Origin, entry, e.SHA256, body)
+	})
 }
 
 // Delete implements [fetch.Backend].
 func (s *Store) Delete(ctx context.Context, origin string) error {
-	return s.write(ctx, func(tx *bolt.Tx) error { return tx.Bucket(entries).Delete([]byte(origin)) })
+	return s.write(ctx, func(tx *bolt.Tx, _ map[string]bool) error {
+		return tx.Bucket(entries).Delete([]byte(origin))
+	})
 }
 
 // Entries implements [fetch.Backend]. Damaged entries are passed over.
@@ -136,27 +146,26 @@ func (s *Store) Entries(ctx context.Context) iter.Seq2[fetch.Entry, error] {
 
 // Healthy returns an error when the file is not open.
 func (s *Store) Healthy() error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+	_, err := s.current()
+	return err
+}
+
+func (s *Store) current() (*database, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.db == nil {
-		return errClosed
+		return nil, errClosed
 	}
-	return nil
+	return s.db, nil
 }
 
 // view reads. Damage that it meets has the file replaced.
 func (s *Store) view(read func(*bolt.Tx) error) error {
-	db, err := s.guarded(func(db *bolt.DB) error { return db.View(read) })
+	db, err := s.current()
+	if err != nil {
+		return err
+	}
+	err = guard(func() error { return db.View(read) })
 	s.replaceIfDamaged(db, err)
 	return err
-}
-
-// guarded calls f with the database, which stays open meanwhile.
-func (s *Store) guarded(f func(*bolt.DB) error) (*bolt.DB, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.db == nil {
-		return nil, errClosed
-	}
-	return s.db, guard(func() error { return f(s.db) })
 }

@@ -37,25 +37,33 @@ func (s *Store) sweeper() {
 
 // sweep removes entries whose time is over and bodies that no entry names. The
 // deletions run in the writer, between saves: what was saved since the sweep
-// began is noted in inUse, and what was saved before it is met by the scan.
+// began is in inUse, and what was saved before it is met by the scan.
 func (s *Store) sweep(ctx context.Context, now time.Time) error {
-	if err := s.write(ctx, func(*bolt.Tx) error { s.inUse = map[string]bool{}; return nil }); err != nil {
+	db, err := s.current()
+	if err != nil {
+		return err
+	}
+	sweeping := func(inUse map[string]bool) error {
+		return s.write(ctx, func(*bolt.Tx, map[string]bool) error { db.inUse = inUse; return nil })
+	}
+	if err := sweeping(map[string]bool{}); err != nil {
 		return err
 	}
 	named := map[string]bool{}
-	over := func(value []byte) bool {
+	err = s.removeIf(ctx, entries, func(_, value []byte, _ map[string]bool) bool {
 		e, err := readEntry(value)
 		if err == nil && now.Before(e.Keep) {
 			named[string(bodyKey(e.SHA256))] = true
 			return false
 		}
 		return true
-	}
-	err := s.removeIf(ctx, entries, func(_, value []byte) bool { return over(value) })
+	})
 	if err == nil {
-		err = s.removeIf(ctx, bodies, func(key, _ []byte) bool { return !named[string(key)] && !s.inUse[string(key)] })
+		err = s.removeIf(ctx, bodies, func(key, _ []byte, inUse map[string]bool) bool {
+			return inUse != nil && !named[string(key)] && !inUse[string(key)]
+		})
 	}
-	return errors.Join(err, s.write(ctx, func(*bolt.Tx) error { s.inUse = nil; return nil }))
+	return errors.Join(err, sweeping(nil))
 }
 
 // chunk is how many entries one transaction reads or deletes: while one that
@@ -63,16 +71,16 @@ func (s *Store) sweep(ctx context.Context, now time.Time) error {
 const chunk = 1000
 
 // removeIf deletes what gone says, chunk by chunk. gone is called in the writer.
-func (s *Store) removeIf(ctx context.Context, bucket []byte, gone func(key, value []byte) bool) error {
+func (s *Store) removeIf(ctx context.Context, bucket []byte, gone func(key, value []byte, inUse map[string]bool) bool) error {
 	var next []byte
 	for more := true; more; {
-		err := s.write(ctx, func(tx *bolt.Tx) error {
+		err := s.write(ctx, func(tx *bolt.Tx, inUse map[string]bool) error {
 			b := tx.Bucket(bucket)
 			c := b.Cursor()
 			var keys [][]byte
 			k, v := c.Seek(next)
 			for n := 0; k != nil && n < chunk; n++ {
-				if gone(k, v) {
+				if gone(k, v, inUse) {
 					keys = append(keys, append([]byte{}, k...))
 				}
 				k, v = c.Next()
