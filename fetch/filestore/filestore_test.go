@@ -182,7 +182,7 @@ func TestDamageIsMovedAside(t *testing.T) {
 		"text":           func([]byte) []byte { return []byte(strings.Repeat("not a database\n", 5000)) },
 		"zeros":          func(d []byte) []byte { return make([]byte, len(d)) },
 	}
-	for from := 0; from < len(whole); from += len(whole) / 40 {
+	for from := 0; from < len(whole); from += len(whole) / 20 {
 		cases[fmt.Sprintf("noise at %d", from)] = func(d []byte) []byte { return noise(d, from, from+6000) }
 	}
 	for name, harm := range cases {
