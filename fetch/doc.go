@@ -3,7 +3,7 @@
 //
 // It follows RFC 9309 2.3 (access method), 2.3.1 (access results: redirects,
 // unavailable and unreachable status, body) and 2.4 and 2.5 (caching and size
-// limit). Where the RFC leaves room it is strict: whatever is not a whole
+// limit), and caches as RFC 9111 4.2 (freshness) and 4.3 (validation) say. Where the RFC leaves room it is strict: whatever is not a whole
 // robots.txt or a plain "there is none" is unreachable, and an unreachable
 // robots.txt disallows everything.
 //
@@ -11,5 +11,10 @@
 // and how TLS is verified, is up to the [http.RoundTripper] it is given; a
 // [netguard.DeniedError] that comes out of it is recognised.
 //
-// A request waits until the file is there: nobody is let through meanwhile.
+// A request waits until the file is there: nobody is let through meanwhile. Once
+// it is, nobody waits for its refresh.
+//
+// What is remembered lives in memory, and beside that in a [Backend] where it
+// outlives the process or is shared by a fleet. A backend that fails is done
+// without.
 package fetch

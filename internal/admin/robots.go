@@ -68,10 +68,16 @@ func (c Robots) list(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(listTime))
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	out := json.NewEncoder(w)
+	begun := false
 	for v, err := range c.List(r.Context()) {
-		if err != nil {
+		switch {
+		case err != nil && begun:
 			panic(http.ErrAbortHandler) // the list must not look complete
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
 		}
+		begun = true
 		if out.Encode(v) != nil {
 			return // as in caPEM
 		}
