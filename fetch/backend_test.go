@@ -206,12 +206,12 @@ func each(b *backend, from, to string) {
 // However the backend fails: nobody waits longer than its time-out, the verdict
 // is the origin's, failures are counted, and it is tried again by itself.
 func TestBackendThatFailsIsDoneWithout(t *testing.T) {
-	const timeout = 50 * time.Millisecond
+	const timeout = 200 * time.Millisecond
 	failures := map[string]func(context.Context) error{
 		"error": func(context.Context) error { return errors.New("no") },
 		"hangs": func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
 		"hangs on and on": func(context.Context) error {
-			time.Sleep(4 * timeout)
+			time.Sleep(10 * timeout)
 			return nil
 		},
 		"panics": func(context.Context) error { panic("fault") },
@@ -226,22 +226,23 @@ func TestBackendThatFailsIsDoneWithout(t *testing.T) {
 			s := newStore(t, func(f *fetch.Options) { f.Backend = b; f.StoreTimeout = timeout })
 			start := time.Now()
 			a := access(t, s, o)
-			if took := time.Since(start); a.Result != policy.Successful || took > timeout+200*time.Millisecond {
+			if took := time.Since(start); a.Result != policy.Successful || took > timeout+time.Second {
 				t.Errorf("got %+v after %v", a, took)
 			}
 			if s.StoreErrors() == 0 || s.Healthy() == nil {
 				t.Errorf("%d store errors, healthy: %v", s.StoreErrors(), s.Healthy())
 			}
 			start, errs := time.Now(), s.StoreErrors()
-			if a := access(t, s, other); a.Result != policy.Unavailable || time.Since(start) > timeout {
+			if a := access(t, s, other); a.Result != policy.Unavailable || time.Since(start) > timeout+time.Second {
 				t.Errorf("got %+v after %v: the backend is to be left alone", a, time.Since(start))
 			}
 			if s.StoreErrors() != errs && name == "error" {
 				t.Errorf("%d store errors more", s.StoreErrors()-errs)
 			}
 			b.set(nil)
-			time.Sleep(1200 * time.Millisecond)
-			access(t, s, serve(t, reply(200, first)))
+			for deadline := time.Now().Add(10 * time.Second); s.Healthy() != nil && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+				access(t, s, serve(t, reply(200, first)))
+			}
 			if s.Healthy() != nil {
 				t.Errorf("it works again, and is not used: %v", s.Healthy())
 			}

@@ -42,7 +42,7 @@ func freshnessOf(h http.Header, sent, received time.Time) freshness {
 	cc := cacheControl(h)
 	f.noStore = cc.noStore
 	switch {
-	case cc.noCache:
+	case cc.noCache, cc.noStore: // for the decision in hand, and what min_ttl adds
 		f.explicit = true
 	case cc.sharedAge.given:
 		f.explicit, f.lifetime = true, cc.sharedAge.value

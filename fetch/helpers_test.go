@@ -149,10 +149,6 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func answer(status int) *http.Response {
-	return &http.Response{StatusCode: status, Header: http.Header{}, Body: http.NoBody}
-}
-
 func named(host string) policy.Origin { return policy.Origin{Scheme: "https", Host: host, Port: 443} }
 
 func zlibWriter(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) }

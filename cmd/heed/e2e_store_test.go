@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -18,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"heed/fetch"
 	"heed/internal/testtool"
 )
 
@@ -93,9 +96,9 @@ func (p *process) metric(name string) float64 {
 	return v
 }
 
-// visit asks for a page of origin i, allowed or not, and complains when the
+// visitOrigin asks for a page of origin i, allowed or not, and complains when the
 // verdict is another.
-func visit(t *testing.T, c *http.Client, m *many, i int, private bool) time.Duration {
+func visitOrigin(t *testing.T, c *http.Client, m *many, i int, private bool) time.Duration {
 	path, want := "/public", 200
 	if private {
 		path, want = "/private", 403
@@ -129,7 +132,7 @@ func TestFleetFetchesOnce(t *testing.T) {
 			c := p.client(false)
 			wg.Go(func() {
 				for i := range origins {
-					visit(t, c, m, (i*7+n)%origins, i%10 == 0)
+					visitOrigin(t, c, m, (i*7+n)%origins, i%10 == 0)
 				}
 			})
 		}
@@ -150,14 +153,15 @@ func TestFleetFetchesOnce(t *testing.T) {
 // A store that hangs, dies and comes back under load: no verdict changes, no
 // request waits for it longer than its time-out, and the errors are counted.
 func TestRedisInTroubleIsDoneWithout(t *testing.T) {
-	const timeout = 250 * time.Millisecond
-	phase := time.Second
+	// What a request may take beyond the time-out is the machine's own: the fetch,
+	// and eight clients on its cores, with others or the race detector.
+	timeout, phase, slack := time.Second, 1500*time.Millisecond, 3*time.Second
 	if full() {
-		phase = 5 * time.Second
+		timeout, phase, slack = fetch.DefaultStoreTimeout, 5*time.Second, 500*time.Millisecond
 	}
 	r := testtool.StartRedis(t)
 	m := newMany(t)
-	p := startProcess(t, nil, "HEED_ROBOTS_STORE=redis://"+r.Addr, "HEED_AUDIT_EVENTS=refused")
+	p := startProcess(t, nil, "HEED_ROBOTS_STORE=redis://"+r.Addr, "HEED_AUDIT_EVENTS=refused", "HEED_ROBOTS_STORE_TIMEOUT="+timeout.String())
 	var next atomic.Int64 // origins that nobody has asked yet
 	var worst atomic.Int64
 	stop := make(chan struct{})
@@ -175,7 +179,7 @@ func TestRedisInTroubleIsDoneWithout(t *testing.T) {
 				if i%4 == 0 && next.Load() < 50_000 {
 					which = 100 + int(next.Add(1))
 				}
-				took := visit(t, c, m, which, i%3 == 0)
+				took := visitOrigin(t, c, m, which, i%3 == 0)
 				for old := worst.Load(); int64(took) > old && !worst.CompareAndSwap(old, int64(took)); old = worst.Load() {
 				}
 			}
@@ -187,8 +191,7 @@ func TestRedisInTroubleIsDoneWithout(t *testing.T) {
 		time.Sleep(phase)
 		w := time.Duration(worst.Load())
 		t.Logf("%s: %d new origins, slowest request %v, %v store errors", what, next.Load()-before, w.Round(time.Millisecond), p.metric("heed_store_errors_total")-at)
-		// The rest is the machine's own: the fetch, and eight clients on its cores.
-		if w > timeout+500*time.Millisecond {
+		if w > timeout+slack {
 			t.Errorf("%s: a request took %v", what, w)
 		}
 	}
@@ -221,8 +224,8 @@ func TestRedisInTroubleIsDoneWithout(t *testing.T) {
 		}
 	}
 	// It is in use again: another process finds there what this one fetched.
-	q := startProcess(t, nil, "HEED_ROBOTS_STORE=redis://"+r.Addr)
-	visit(t, q.client(false), m, 100+int(next.Load()), false)
+	q := startProcess(t, nil, "HEED_ROBOTS_STORE=redis://"+r.Addr, "HEED_ROBOTS_STORE_TIMEOUT=5s")
+	visitOrigin(t, q.client(false), m, 100+int(next.Load()), false)
 	if n := q.metric(`heed_robots_cache_total{result="store"}`); n != 1 {
 		t.Errorf("%v lookups were answered by the store, want 1", n)
 	}
@@ -240,8 +243,8 @@ func TestFleetOutlivesAHolderOfALease(t *testing.T) {
 			<-r.Context().Done()
 		}
 	})
-	a := startProcess(t, []*site{slow}, "HEED_ROBOTS_STORE=redis://"+r.Addr, "HEED_ROBOTS_TIMEOUT=60s")
-	b := startProcess(t, []*site{slow}, "HEED_ROBOTS_STORE=redis://"+r.Addr, "HEED_ROBOTS_TIMEOUT=60s")
+	env := []string{"HEED_ROBOTS_STORE=redis://" + r.Addr, "HEED_ROBOTS_STORE_TIMEOUT=5s", "HEED_ROBOTS_TIMEOUT=60s"}
+	a, b := startProcess(t, []*site{slow}, env...), startProcess(t, []*site{slow}, env...)
 	go func() { _, _ = fetchURL(a.client(false), slow.URL+"/x") }()
 	<-first
 	answered := make(chan error, 1)
@@ -278,7 +281,7 @@ func TestFleetHearsOfAChange(t *testing.T) {
 			_, _ = io.WriteString(w, "User-agent: *\nDisallow: /\n")
 		}
 	})
-	env := []string{"HEED_ROBOTS_STORE=redis://" + r.Addr, "HEED_ADMIN_TOKEN=s3cret"}
+	env := []string{"HEED_ROBOTS_STORE=redis://" + r.Addr, "HEED_ROBOTS_STORE_TIMEOUT=5s", "HEED_ADMIN_TOKEN=s3cret"}
 	a, b := startProcess(t, []*site{origin}, env...), startProcess(t, []*site{origin}, env...)
 	for _, p := range []*process{a, b} {
 		if got, err := fetchURL(p.client(false), origin.URL+"/x"); err != nil || got.status != 200 {
@@ -339,7 +342,7 @@ func TestRestartWithAFileAsksNobody(t *testing.T) {
 		p := startProcess(t, nil, "HEED_ROBOTS_STORE=file:"+db, "HEED_AUDIT_EVENTS=refused")
 		c := p.client(false)
 		for i := range origins {
-			visit(t, c, m, i, i%2 == 0)
+			visitOrigin(t, c, m, i, i%2 == 0)
 		}
 		return p
 	}

@@ -202,7 +202,9 @@ func (s *server) bind(c config.Config, r *reach) error {
 		Robots: robotsAPI(s.store),
 	}
 	if file, ok := s.backend.(*filestore.Store); ok {
-		o.Checks = append(o.Checks, admin.Check{Name: "store", Func: file.Healthy})
+		o.Checks = append(o.Checks, admin.Check{Name: "store", Func: func() error {
+			return errors.Join(file.Healthy(), s.store.Healthy())
+		}})
 	}
 	if s.authority != nil {
 		o.CA = s.authority.PEM()

@@ -39,7 +39,7 @@ func guard(f func() error) (err error) {
 type database struct {
 	*bolt.DB
 	writes chan write
-	inUse  map[string]bool // see write; the writer's
+	inUse  map[string]bool // bodies saved while a sweep goes on, else nil; the writer's
 	gone   chan struct{}   // closed when another has taken its place
 	idle   chan struct{}   // closed when its writer has ended
 }

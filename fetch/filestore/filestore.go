@@ -102,14 +102,14 @@ func (s *Store) Body(_ context.Context, sha256 string) (body []byte, err error) 
 // Save implements [fetch.Backend].
 func (s *Store) Save(ctx context.Context, e fetch.Entry, body []byte) error {
 	entry := writeEntry(e)
-	return s.write(ctx, func(tx *bolt.Tx, inUse map[string]bool) error {
-		return put(tx, inUse, e.Origin, entry, e.SHA256, body)
+	return s.write(ctx, func(tx *bolt.Tx, db *database) error {
+		return put(tx, db.inUse, e.Origin, entry, e.SHA256, body)
 	})
 }
 
 // Delete implements [fetch.Backend].
 func (s *Store) Delete(ctx context.Context, origin string) error {
-	return s.write(ctx, func(tx *bolt.Tx, _ map[string]bool) error {
+	return s.write(ctx, func(tx *bolt.Tx, _ *database) error {
 		return tx.Bucket(entries).Delete([]byte(origin))
 	})
 }

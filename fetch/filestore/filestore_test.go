@@ -36,10 +36,28 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("go.etcd.io/bbolt.(*DB).Update"))
 }
 
-func open(t *testing.T, path string, log *strings.Builder) *filestore.Store {
+// logText is a log that may still be written to while it is read.
+type logText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func open(t *testing.T, path string, log *logText) *filestore.Store {
 	t.Helper()
 	if log == nil {
-		log = new(strings.Builder)
+		log = new(logText)
 	}
 	s, err := filestore.Open(path, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
@@ -191,7 +209,7 @@ func TestDamageIsMovedAside(t *testing.T) {
 			if err := os.WriteFile(path, harm(append([]byte{}, whole...)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			var log strings.Builder
+			var log logText
 			s := open(t, path, &log)
 			aside, _ := filepath.Glob(path + ".damaged-*")
 			if (len(aside) == 1) != strings.Contains(log.String(), "is damaged: moved aside") {
@@ -235,7 +253,7 @@ func TestDamageToAnOpenFileIsMovedAside(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "robots.db")
-			var log strings.Builder
+			var log logText
 			s := open(t, path, &log)
 			saveAll(t, s, 200)
 			f, err := os.OpenFile(path, os.O_WRONLY, 0)
@@ -332,14 +350,14 @@ func TestNothingSavedIsLostByKill(t *testing.T) {
 			}
 		}
 		_ = cmd.Wait()
-		var log strings.Builder
+		var log logText
 		s := open(t, path, &log)
 		for i := range saved {
 			if why := missing(s, i); why != "" {
 				t.Fatalf("round %d: %d was reported saved: %s", round, i, why)
 			}
 		}
-		if log.Len() > 0 {
+		if log.String() != "" {
 			t.Errorf("round %d: %s", round, &log)
 		}
 		s.Close()

@@ -39,18 +39,14 @@ func (s *Store) sweeper() {
 // deletions run in the writer, between saves: what was saved since the sweep
 // began is in inUse, and what was saved before it is met by the scan.
 func (s *Store) sweep(ctx context.Context, now time.Time) error {
-	db, err := s.current()
-	if err != nil {
-		return err
-	}
 	sweeping := func(inUse map[string]bool) error {
-		return s.write(ctx, func(*bolt.Tx, map[string]bool) error { db.inUse = inUse; return nil })
+		return s.write(ctx, func(_ *bolt.Tx, db *database) error { db.inUse = inUse; return nil })
 	}
 	if err := sweeping(map[string]bool{}); err != nil {
 		return err
 	}
 	named := map[string]bool{}
-	err = s.removeIf(ctx, entries, func(_, value []byte, _ map[string]bool) bool {
+	err := s.removeIf(ctx, entries, func(_, value []byte, _ map[string]bool) bool {
 		e, err := readEntry(value)
 		if err == nil && now.Before(e.Keep) {
 			named[string(bodyKey(e.SHA256))] = true
@@ -74,13 +70,13 @@ const chunk = 1000
 func (s *Store) removeIf(ctx context.Context, bucket []byte, gone func(key, value []byte, inUse map[string]bool) bool) error {
 	var next []byte
 	for more := true; more; {
-		err := s.write(ctx, func(tx *bolt.Tx, inUse map[string]bool) error {
+		err := s.write(ctx, func(tx *bolt.Tx, db *database) error {
 			b := tx.Bucket(bucket)
 			c := b.Cursor()
 			var keys [][]byte
 			k, v := c.Seek(next)
 			for n := 0; k != nil && n < chunk; n++ {
-				if gone(k, v, inUse) {
+				if gone(k, v, db.inUse) {
 					keys = append(keys, append([]byte{}, k...))
 				}
 				k, v = c.Next()

@@ -10,10 +10,9 @@ import (
 )
 
 // A write is one change, made by the writer in a transaction that it may share
-// with others. inUse notes the bodies that are saved while a sweep goes on, and
-// is nil while none does.
+// with others.
 type write struct {
-	apply func(tx *bolt.Tx, inUse map[string]bool) error
+	apply func(*bolt.Tx, *database) error
 	done  chan error
 }
 
@@ -24,7 +23,7 @@ const maxBatch = 500
 var errReplaced = errors.New("the store file was damaged, and is replaced")
 
 // write has the writer apply a change and waits until it is on disk.
-func (s *Store) write(ctx context.Context, apply func(*bolt.Tx, map[string]bool) error) error {
+func (s *Store) write(ctx context.Context, apply func(*bolt.Tx, *database) error) error {
 	db, err := s.current()
 	if err != nil {
 		return err
@@ -75,7 +74,7 @@ func (s *Store) writer(db *database) {
 		err := guard(func() error {
 			return db.Update(func(tx *bolt.Tx) error {
 				for _, w := range batch {
-					if err := w.apply(tx, db.inUse); err != nil {
+					if err := w.apply(tx, db); err != nil {
 						return err
 					}
 				}

@@ -1,10 +1,15 @@
 package redisstore_test
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/hex"
+	"encoding/pem"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +19,7 @@ import (
 
 	"heed/fetch"
 	"heed/fetch/redisstore"
+	"heed/internal/ca"
 	"heed/internal/testtool"
 	"heed/policy"
 )
@@ -121,6 +127,40 @@ func TestPassword(t *testing.T) {
 	exercise(t, "redis://:secret@"+r.Addr)
 	if _, err := open(t, "redis://:wrong@"+r.Addr).Load(t.Context(), "https://a.example"); err == nil || errors.Is(err, fetch.ErrNotStored) {
 		t.Errorf("a wrong password: %v", err)
+	}
+}
+
+func TestTLS(t *testing.T) {
+	authority, err := ca.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, err := authority.Leaf("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := x509.MarshalPKCS8PrivateKey(leaf.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file := func(name, kind string, der ...[]byte) string {
+		var text bytes.Buffer
+		for _, d := range der {
+			_ = pem.Encode(&text, &pem.Block{Type: kind, Bytes: d})
+		}
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	t.Setenv("SSL_CERT_FILE", authority.Path()) // the system's roots are read once
+	r := testtool.StartRedis(t, "--port", "0", "--tls-port", "PORT", "--tls-auth-clients", "no",
+		"--tls-cert-file", file("cert", "CERTIFICATE", leaf.Certificate...), "--tls-key-file", file("key", "PRIVATE KEY", key), "--tls-ca-cert-file", authority.Path())
+	exercise(t, "rediss://"+r.Addr)
+	if _, err := open(t, "redis://"+r.Addr).Load(t.Context(), "https://a.example"); err == nil || errors.Is(err, fetch.ErrNotStored) {
+		t.Errorf("without TLS: %v", err)
 	}
 }
 

@@ -23,7 +23,8 @@ type Redis struct {
 }
 
 // StartRedis starts a server, or skips t where there is none. args are further
-// settings, such as "--requirepass", "secret". It ends with t.
+// settings, such as "--requirepass", "secret"; PORT in them stands for its port.
+// It ends with t.
 func StartRedis(t testing.TB, args ...string) *Redis {
 	t.Helper()
 	r := &Redis{t: t, path: Path(t, "redis-server"), args: args}
@@ -51,7 +52,13 @@ func (r *Redis) Start() {
 	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
 		r.t.Fatal(err)
 	}
-	r.cmd = exec.Command(r.path, append([]string{file}, r.args...)...)
+	r.cmd = exec.Command(r.path, file)
+	for _, arg := range r.args {
+		if arg == "PORT" {
+			arg = port
+		}
+		r.cmd.Args = append(r.cmd.Args, arg)
+	}
 	if err := r.cmd.Start(); err != nil {
 		r.t.Fatal(err)
 	}
