@@ -51,6 +51,7 @@ func (s *Store) ask(ctx context.Context, o policy.Origin, prev *known) outcome {
 		case err != nil:
 			var denied *netguard.DeniedError
 			a.EgressDenied = len(asked) == 1 && errors.As(err, &denied)
+			a.Own = a.EgressDenied && denied.Own
 			a.Cause = cause(ctx, err)
 			return out
 		case next == "":

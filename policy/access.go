@@ -43,6 +43,7 @@ type Access struct {
 	// EgressDenied says that the origin's own address may not be dialled, so
 	// that asking again cannot help. Only set on an Unreachable result.
 	EgressDenied bool
+	Own          bool // denied because heed itself listens there
 }
 
 // Settings are what a verdict depends on beside robots.txt and the target. The

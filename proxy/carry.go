@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/elazarl/goproxy"
 
+	"heed/internal/netguard"
 	"heed/policy"
 )
 
@@ -38,6 +40,7 @@ func (x *exchange) outgoing(r *http.Request) {
 	}
 	r.Close = false // which says what becomes of the client's connection
 	scrubRequest(r)
+	x.p.addVia(r.Header, x.req.ProtoMajor, x.req.ProtoMinor)
 	x.p.rewriteAgent(r.Header)
 }
 
@@ -59,10 +62,16 @@ func (x *exchange) roundTrip(r *http.Request, _ *goproxy.ProxyCtx) (*http.Respon
 	r, stopInterim := x.relayInterim(r)
 	res, err := x.p.transport.RoundTrip(r)
 	stopInterim()
+	if err == nil {
+		if err = misread(res); err != nil {
+			_ = res.Body.Close()
+		}
+	}
 	if err == nil && res.StatusCode == http.StatusSwitchingProtocols {
 		if _, ok := res.Body.(io.ReadWriteCloser); ok && r.Header["Upgrade"] != nil && listed(res.Header["Upgrade"], "websocket") {
 			scrubResponse(res.Header, x.rec.Intercepted)
 			switchToWebSocket(res.Header)
+			x.p.addVia(res.Header, res.ProtoMajor, res.ProtoMinor)
 			return res, nil // goproxy needs to write to the body
 		}
 		_ = res.Body.Close()
@@ -78,6 +87,7 @@ func (x *exchange) roundTrip(r *http.Request, _ *goproxy.ProxyCtx) (*http.Respon
 	}
 	x.duplex = x.upload != nil
 	scrubResponse(res.Header, x.rec.Intercepted)
+	x.p.addVia(res.Header, res.ProtoMajor, res.ProtoMinor)
 	if res.Header["Content-Type"] == nil {
 		res.Header["Content-Type"] = nil // present without a value: net/http does not guess one
 	}
@@ -99,6 +109,10 @@ func (x *exchange) failed(r *http.Request, err error) *http.Response {
 	if fault := x.upload.fault(); fault != nil {
 		return x.bad(r, policy.ReasonBadRequest, fmt.Errorf("the request body cannot be read: %w", fault))
 	}
+	var denied *netguard.DeniedError
+	if errors.As(err, &denied) && denied.Own {
+		return x.looped(r, errOwn)
+	}
 	f := failureOf(err, x.target.Origin)
 	x.rec.ErrKind = f.kind
 	title := "The origin did not answer"
@@ -116,8 +130,14 @@ func (x *exchange) failed(r *http.Request, err error) *http.Response {
 // final answer an interim one would be out of order.
 func (x *exchange) relayInterim(r *http.Request) (*http.Request, func()) {
 	var mu sync.Mutex
-	ended := false
-	trace := &httptrace.ClientTrace{Got1xxResponse: func(status int, header textproto.MIMEHeader) error {
+	ended, major := false, 1
+	trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
+		mu.Lock()
+		defer mu.Unlock()
+		if s, ok := i.Conn.(*tls.Conn); ok && s.ConnectionState().NegotiatedProtocol == "h2" {
+			major = 2
+		}
+	}, Got1xxResponse: func(status int, header textproto.MIMEHeader) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if ended || status == http.StatusContinue || !x.req.ProtoAtLeast(1, 1) {
@@ -126,6 +146,7 @@ func (x *exchange) relayInterim(r *http.Request) (*http.Request, func()) {
 		h := x.w.Header()
 		maps.Copy(h, http.Header(header))
 		scrubResponse(h, x.rec.Intercepted)
+		x.p.addVia(h, major, 1)
 		x.w.ResponseWriter.WriteHeader(status)
 		clear(h)
 		return nil

@@ -41,6 +41,10 @@ func (x *exchange) connect(r *http.Request) {
 		return
 	}
 	x.target = policy.Target{Origin: origin}
+	if x.p.wentThrough(r.Header) {
+		x.deliver(x.looped(r, errLoop))
+		return
+	}
 	pl := plan{origin: origin}
 	if !x.p.intercepts(origin) {
 		if !x.permitTunnel(r) {
@@ -129,6 +133,10 @@ func (x *exchange) permitTunnel(r *http.Request) bool {
 		*d = policy.Decision{Reason: policy.ReasonRestrictedTunnel, Agent: x.p.agent()}
 	}
 	x.decided(err)
+	if x.rec.Access.Own {
+		x.deliver(x.looped(r, errOwn))
+		return false
+	}
 	if x.rec.Decision.Allowed() || x.p.monitor {
 		return true
 	}

@@ -26,6 +26,7 @@ type exchange struct {
 	target policy.Target
 	upload *upload // nil when the request has no body
 
+	last    bool // the client's connection ends with the answer
 	duplex  bool // the answer may go out while the upload still comes in
 	settled bool // the upload has been dealt with
 	silent  bool // nothing to record: a CONNECT whose content is recorded instead
@@ -56,7 +57,7 @@ func (p *Proxy) begin(w http.ResponseWriter, r *http.Request) (*exchange, *http.
 	}
 	x.w = responseWriter{ResponseWriter: w, x: x}
 	if x.link.http != nil {
-		x.link.http.begin(r)
+		x.last = x.link.http.begin(r)
 	}
 	// A copy, because net/http looks at the body in its own request to know what
 	// is left of it.

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"strings"
 	"sync"
 	"time"
 )
@@ -41,20 +42,24 @@ func (h *requestHead) read(b []byte) {
 }
 
 // served notes that the first request has come to a handler. length is its
-// Content-Length, -1 when that is not known.
-func (h *requestHead) served(length int64) {
+// Content-Length, -1 when that is not known. It reports whether there was a field
+// of that name, which net/http removes from beside chunks; where the octets do not
+// tell, there was.
+func (h *requestHead) served(length int64) (hasLength bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	end := headEnd(h.octets)
+	hasLength = end < 0 || hasField(h.octets[:end], "Content-Length")
 	if end < 0 || length < 0 || len(h.octets) == headKept {
 		h.lost, h.octets = true, h.octets[:0]
-		return
+		return hasLength
 	}
 	rest := h.octets[end:]
 	passed := min(length, int64(len(rest)))
 	h.body = length - passed
 	h.octets = append(h.octets[:0], rest[passed:]...)
 	h.unsure = false
+	return hasLength
 }
 
 // idle notes that the request has been answered and its body has been read.
@@ -94,4 +99,15 @@ func headEnd(b []byte) int {
 		}
 	}
 	return -1
+}
+
+// hasField reports whether a line of the header section begins with the field name.
+func hasField(head []byte, name string) bool {
+	for line := range bytes.Lines(head) {
+		field, _, ok := bytes.Cut(line, []byte(":"))
+		if ok && strings.EqualFold(string(field), name) {
+			return true
+		}
+	}
+	return false
 }

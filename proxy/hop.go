@@ -38,8 +38,9 @@ func switchToWebSocket(h http.Header) {
 
 // scrubResponse removes what concerns only the origin's connection, and what
 // could be taken for heed's own word, from the header of an answer, an interim
-// answer or the trailer.
+// answer or the trailer. What could be read in two ways is mended.
 func scrubResponse(h http.Header, intercepted bool) {
+	mendFields(h)
 	removeHop(h)
 	h.Del("Upgrade")
 	if intercepted {

@@ -3,6 +3,7 @@ package proxy
 import (
 	"bufio"
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -35,6 +36,9 @@ type httpConn struct {
 func (c *httpConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.head.read(b[:n])
+	if s, ok := c.Conn.(*tls.Conn); ok && err != nil && c.client == nil && !s.ConnectionState().HandshakeComplete {
+		err = c.noTLS(err)
+	}
 	return n, err
 }
 
@@ -52,10 +56,13 @@ func (c *httpConn) Write(b []byte) (int, error) {
 // CloseWrite lets net/http linger, so that a refusal is not lost to a reset.
 func (c *httpConn) CloseWrite() error { return closeWrite(c.Conn) }
 
-// begin is told that a request has come to its handler.
-func (c *httpConn) begin(r *http.Request) {
+// begin is told that a request has come to its handler. It reports whether the
+// connection must end with the answer: the request was framed twice, by length and
+// by chunks (RFC 9112 6.1).
+func (c *httpConn) begin(r *http.Request) bool {
 	c.serving.Store(true)
-	c.head.served(r.ContentLength)
+	hasLength := c.head.served(r.ContentLength)
+	return hasLength && r.TransferEncoding != nil
 }
 
 // idle is told that an answer is out and the next request may come. It does not
@@ -85,13 +92,19 @@ const (
 // explain turns net/http's own answer into heed's, and records the exchange.
 func (c *httpConn) explain(answer []byte) []byte {
 	status, said := parseAnswer(answer)
-	c.p.active.Add(1)
-	defer c.p.active.Add(-1)
-	head, since := c.head.pending()
+	head, _ := c.head.pending()
 	method, target, fault := diagnose(head)
 	if said != "" {
 		fault = said
 	}
+	return c.refusal(status, method, target, fault)
+}
+
+// refusal is an answer to what never became a request, and records it.
+func (c *httpConn) refusal(status int, method, target, fault string) []byte {
+	c.p.active.Add(1)
+	defer c.p.active.Add(-1)
+	_, since := c.head.pending()
 	x := &exchange{p: c.p, rec: Record{
 		Time: since, ID: c.p.ids.next(), Event: EventExchange, Method: method, URL: c.client.absolute(target),
 		Client: c.peer(), Enforced: !c.p.monitor, Intercepted: c.client != nil, Status: status,

@@ -54,5 +54,5 @@ func (l watchedListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &httpConn{Conn: c, p: l.p, fresh: true}, nil
+	return &httpConn{Conn: l.p.secured(c), p: l.p, fresh: true}, nil
 }

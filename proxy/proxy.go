@@ -54,6 +54,10 @@ type Options struct {
 	HeaderTimeout time.Duration // for a header section or a TLS handshake; 0: none
 	IdleTimeout   time.Duration // of a connection between requests; 0: HeaderTimeout
 
+	// TLS makes the proxy port speak TLS, for https:// proxy URLs, and HTTP/1.1
+	// inside it. Nil: it is in the open.
+	TLS *tls.Config
+
 	// Direct answers who asks the proxy port directly, and http://heed.invalid/.
 	// Nil: a 400 says what this is.
 	Direct http.Handler
@@ -80,6 +84,7 @@ type Proxy struct {
 	unreachable  int
 	headerBytes  int
 	page         http.Handler // nil: none
+	pseudonym    string       // in Via
 	distrust     distrust
 
 	headerTimeout time.Duration
@@ -87,7 +92,8 @@ type Proxy struct {
 	log           *slog.Logger
 
 	goproxy     *goproxy.ProxyHttpServer
-	tlsConfig   *tls.Config
+	tlsConfig   *tls.Config // of intercepted connections
+	listenTLS   *tls.Config // of the proxy port; nil: in the open
 	outer       *http.Server
 	innerServer *http.Server
 	inner       *pipeListener
@@ -125,10 +131,11 @@ func New(o Options) (*Proxy, error) {
 	if p.headerBytes == 0 {
 		p.headerBytes = http.DefaultMaxHeaderBytes
 	}
-	var random [4]byte
+	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
-	p.ids.prefix = hex.EncodeToString(random[:])
-	p.tlsConfig = p.newTLSConfig()
+	p.ids.prefix = hex.EncodeToString(random[:4])
+	p.pseudonym = "heed-" + hex.EncodeToString(random[4:])
+	p.tlsConfig, p.listenTLS = p.newTLSConfig(), listenConfig(o.TLS)
 	p.goproxy = p.newGoproxy()
 	base, cancel := context.WithCancelCause(context.Background())
 	p.cancel = cancel
@@ -202,6 +209,9 @@ func (p *Proxy) onRequest(r *http.Request, ctx *goproxy.ProxyCtx) (*http.Request
 		return r, x.directResponse(r)
 	}
 	if res := x.decide(r); res != nil {
+		return r, res
+	}
+	if res := x.countDown(r); res != nil {
 		return r, res
 	}
 	x.outgoing(r)

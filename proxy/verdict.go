@@ -11,9 +11,15 @@ import (
 // decide reaches the verdict on x.target and returns the refusal, or nil when
 // the request is to be carried.
 func (x *exchange) decide(r *http.Request) *http.Response {
+	if x.p.wentThrough(r.Header) {
+		return x.looped(r, errLoop)
+	}
 	var err error
 	x.rec.Decision, x.rec.Access, err = x.p.decider.Decide(r.Context(), x.target)
 	x.decided(err)
+	if x.rec.Access.Own {
+		return x.looped(r, errOwn)
+	}
 	if x.rec.Decision.Allowed() || x.p.monitor {
 		return nil
 	}

@@ -28,7 +28,7 @@ type responseWriter struct {
 func (w *responseWriter) WriteHeader(status int) {
 	if status >= 200 || status == http.StatusSwitchingProtocols {
 		w.status = status
-		if !w.x.req.ProtoAtLeast(1, 1) {
+		if w.x.last || !w.x.req.ProtoAtLeast(1, 1) {
 			w.Header()["Connection"] = []string{"close"} // RFC 9112 9.3
 		}
 		w.flushing = status != http.StatusSwitchingProtocols && w.Header()["Content-Length"] == nil
