@@ -144,10 +144,33 @@ func proxyOptions(c config.Config, r *reach, source proxy.Source, authority *ca.
 		HeaderTimeout:     c.Limits.HeaderTimeout,
 		IdleTimeout:       c.Limits.IdleTimeout,
 	}
+	if o.TLS, err = listenTLS(c.TLS); err != nil {
+		return proxy.Options{}, err
+	}
 	if authority != nil {
 		o.Leaf = authority.Leaf
 	}
 	return o, nil
+}
+
+// listenTLS returns what the proxy port speaks TLS with; nil without a certificate.
+func listenTLS(c config.TLS) (*tls.Config, error) {
+	if c.Cert == "" {
+		return nil, nil
+	}
+	cert, err := tls.LoadX509KeyPair(c.Cert, c.Key)
+	if err != nil {
+		return nil, usage("tls.cert and tls.key name a certificate and its key, in PEM", "tls: %w", err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}, nil
+}
+
+// proxyURL is what clients set for a proxy at addr.
+func proxyURL(c config.TLS, addr string) string {
+	if c.Cert != "" {
+		return "https://" + addr
+	}
+	return "http://" + addr
 }
 
 // userAgent names the product token, so that a site's owner finds the group

@@ -93,7 +93,7 @@ func (r *runner) run(loaded *config.Loaded, args []string) (err error) {
 	if err := r.openReport(); err != nil {
 		return err
 	}
-	c.Listen, c.Admin.Listen = "127.0.0.1:0", ""
+	c.Listen, c.TLS, c.Admin.Listen = "127.0.0.1:0", config.TLS{}, ""
 	if r.quiet {
 		c.Log.Level = "error"
 	}

@@ -135,14 +135,14 @@ func newServer(c config.Config, e env, log *slog.Logger) (s *server, err error) 
 	if err := s.bind(c, r); err != nil {
 		return s, err
 	}
-	po.Log, po.OnRecord, po.Direct = log, s.record, s.direct()
+	po.Log, po.OnRecord, po.Direct = log, s.record, s.direct(c.TLS.Cert != "")
 	s.proxy, err = proxy.New(po)
 	return s, err
 }
 
 // direct is the page of the proxy port.
-func (s *server) direct() http.Handler {
-	o := admin.DirectOptions{Address: dialable(s.listener.Addr().String())}
+func (s *server) direct(secure bool) http.Handler {
+	o := admin.DirectOptions{Address: dialable(s.listener.Addr().String()), TLS: secure}
 	if s.authority != nil {
 		o.CA, o.Fingerprint = s.authority.PEM(), s.authority.Fingerprint()
 	}
@@ -189,7 +189,7 @@ func (s *server) bind(c config.Config, r *reach) error {
 	}
 	r.guard.RefuseListener(s.adminOn.Addr())
 	o := admin.Options{
-		Listen: c.Admin.Listen, Token: c.Admin.Token, Metrics: s.metrics, Proxy: dialable(s.listener.Addr().String()),
+		Listen: c.Admin.Listen, Token: c.Admin.Token, Metrics: s.metrics, Proxy: dialable(s.listener.Addr().String()), ProxyTLS: c.TLS.Cert != "",
 		Checks: []admin.Check{
 			{Name: "accepting", Func: func() error {
 				if !s.accepting.Load() {
@@ -232,7 +232,7 @@ func bindError(key, flag string, err error) error {
 
 // announce says where everything is and what is out of the ordinary.
 func (s *server) announce(c config.Config) {
-	attrs := []any{"proxy", "http://" + s.listener.Addr().String(), "mode", c.Mode, "agent", c.Agent.Tokens, "version", version()}
+	attrs := []any{"proxy", proxyURL(c.TLS, s.listener.Addr().String()), "mode", c.Mode, "agent", c.Agent.Tokens, "version", version()}
 	if s.adminOn != nil {
 		attrs = append(attrs, "admin", "http://"+s.adminOn.Addr().String())
 	}

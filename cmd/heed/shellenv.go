@@ -39,6 +39,9 @@ files that they name are written below $XDG_DATA_HOME/heed.`,
 			return err
 		}
 		addr := dialable(loaded.Config.Listen)
+		if loaded.Config.TLS.Cert != "" {
+			fmt.Fprintln(e.stderr, "warning: with tls set the proxy's URL begins with https://, and few programs can use one; these variables are for a port without it")
+		}
 		files, err := envTrust(loaded.Config, e, addr)
 		if err != nil {
 			return err

@@ -18,7 +18,8 @@ type Options struct {
 
 	// Proxy is where the proxy listens, host:port, for /proxy.pac. Empty: there
 	// is none.
-	Proxy string
+	Proxy    string
+	ProxyTLS bool // the proxy port speaks TLS
 
 	Robots Robots // the zero value: there is no /api/robots
 
@@ -46,7 +47,7 @@ func New(o Options) http.Handler {
 	guarded.HandleFunc("GET /{$}", index(o))
 	guarded.HandleFunc("GET /ca.pem", caPEM(o.CA))
 	if o.Proxy != "" {
-		guarded.HandleFunc("GET /proxy.pac", adminPAC(o.Proxy))
+		guarded.HandleFunc("GET /proxy.pac", adminPAC(o.Proxy, o.ProxyTLS))
 	}
 	o.Robots.handle(guarded, o.Token)
 	if o.Metrics != nil {

@@ -16,6 +16,7 @@ type DirectOptions struct {
 	// Address is where the proxy listens, host:port. It is shown where the
 	// request does not tell by which name the proxy was reached.
 	Address string
+	TLS     bool // the proxy port speaks TLS
 
 	// CA is the certificate of the interception CA in PEM, and Fingerprint its
 	// SHA-256 digest. Empty: nothing is intercepted, and the page says so.
@@ -40,7 +41,7 @@ func Direct(o DirectOptions) http.Handler {
 	pages := map[string]http.HandlerFunc{
 		"/":          directIndex(o),
 		"/ca.pem":    caPEM(o.CA),
-		"/proxy.pac": proxyPAC(o.Address),
+		"/proxy.pac": proxyPAC(o.Address, o.TLS),
 	}
 	// No ServeMux: it would send a path that is not clean elsewhere.
 	return withHeaders(func(w http.ResponseWriter, r *http.Request) {
@@ -58,8 +59,12 @@ func Direct(o DirectOptions) http.Handler {
 }
 
 func directIndex(o DirectOptions) http.HandlerFunc {
+	scheme := "http://"
+	if o.TLS {
+		scheme = "https://"
+	}
 	return func(w http.ResponseWriter, r *http.Request) {
-		data := struct{ Proxy, Fingerprint string }{reachedAs(r, o.Address), o.Fingerprint}
+		data := struct{ Proxy, Fingerprint string }{scheme + reachedAs(r, o.Address), o.Fingerprint}
 		w.Header().Set("Vary", "Accept")
 		if !strings.Contains(r.Header.Get("Accept"), "text/html") {
 			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -74,26 +79,30 @@ func directIndex(o DirectOptions) http.HandlerFunc {
 
 // proxyPAC answers with a proxy auto-configuration for the address by which the
 // client got here.
-func proxyPAC(address string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) { writePAC(w, reachedAs(r, address)) }
+func proxyPAC(address string, secure bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { writePAC(w, reachedAs(r, address), secure) }
 }
 
 // adminPAC is proxyPAC for the admin listener, which is reached by the name of
 // the proxy's host but on another port.
-func adminPAC(address string) http.HandlerFunc {
+func adminPAC(address string, secure bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		proxy := address
 		if _, port, err := net.SplitHostPort(address); err == nil && hostOf(r.Host) != "" {
 			proxy = net.JoinHostPort(hostOf(r.Host), port)
 		}
-		writePAC(w, proxy)
+		writePAC(w, proxy, secure)
 	}
 }
 
 // writePAC leads everything through the proxy, and nothing around it.
-func writePAC(w http.ResponseWriter, proxy string) {
+func writePAC(w http.ResponseWriter, proxy string, secure bool) {
+	kind := "PROXY"
+	if secure {
+		kind = "HTTPS"
+	}
 	w.Header().Set("Content-Type", "application/x-ns-proxy-autoconfig")
-	_, _ = w.Write([]byte("function FindProxyForURL(url, host) {\n  return \"PROXY " + proxy + "\";\n}\n"))
+	_, _ = w.Write([]byte("function FindProxyForURL(url, host) {\n  return \"" + kind + " " + proxy + "\";\n}\n"))
 }
 
 // reachedAs returns the address by which the client got here: what it wrote

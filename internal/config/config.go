@@ -9,6 +9,7 @@ import (
 // usable and fails Validate; Load fills in the defaults.
 type Config struct {
 	Listen   string   `mapstructure:"listen"` // host:port
+	TLS      TLS      `mapstructure:"tls"`
 	Admin    Admin    `mapstructure:"admin"`
 	Mode     string   `mapstructure:"mode"` // enforce | monitor
 	Agent    Agent    `mapstructure:"agent"`
@@ -20,6 +21,12 @@ type Config struct {
 	Limits   Limits   `mapstructure:"limits"`
 	Audit    Audit    `mapstructure:"audit"`
 	Log      Log      `mapstructure:"log"`
+}
+
+// TLS is the certificate of the proxy port; without one it is in the open.
+type TLS struct {
+	Cert string `mapstructure:"cert"` // PEM file, the chain included; "" together with Key
+	Key  string `mapstructure:"key"`  // PEM file
 }
 
 // Admin is the listener for health, metrics and the dashboard.

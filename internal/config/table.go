@@ -6,6 +6,8 @@ import "time"
 // allow. config.yaml shows the same to users, and a test keeps the two equal.
 var table = []key{
 	{name: "listen", kind: text, fallback: "127.0.0.1:8080", rule: hostPort},
+	{name: "tls.cert", kind: text, fallback: "", rule: line},
+	{name: "tls.key", kind: text, fallback: "", rule: line},
 	{name: "admin.listen", kind: text, fallback: "127.0.0.1:8081", rule: hostPort.orEmpty()},
 	{name: "admin.token", kind: text, fallback: "", rule: bearer, secret: true},
 	{name: "mode", kind: text, fallback: "enforce", rule: oneOf("enforce", "monitor")},

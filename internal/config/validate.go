@@ -33,6 +33,12 @@ func (c Config) validate(refused map[string]bool) (warnings []string, faults []F
 		faults = append(faults, Fault{Key: "admin.listen", Value: c.Admin.Listen, Problem: "the same address as listen " + c.Listen,
 			Allowed: "another port, port 0 or \"\""})
 	}
+	if missing, given := "tls.key", "tls.cert"; (c.TLS.Cert == "") != (c.TLS.Key == "") {
+		if c.TLS.Cert == "" {
+			missing, given = given, missing
+		}
+		faults = append(faults, Fault{Key: missing, Problem: "required, because " + given + " is set", Allowed: "a PEM file, or neither of the two"})
+	}
 	warnings = append(warnings, tokenWarnings(c.Agent.Tokens)...)
 	if c.Robots.TTL > 24*time.Hour {
 		warnings = append(warnings, "robots.ttl: "+renderDuration(c.Robots.TTL)+" is longer than the 24h for which RFC 9309 2.4 wants a copy to be used")
