@@ -172,6 +172,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	case err == nil:
 	case errors.Is(err, io.EOF):
 		scrubResponse(*b.trailer, b.x.rec.Intercepted)
+		scrubTrailer(*b.trailer)
 	default:
 		b.x.broke(err)
 	}

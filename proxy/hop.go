@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/textproto"
 	"strings"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // hopFields belong to one connection and are never passed on (RFC 9110 7.6.1,
@@ -38,7 +40,7 @@ func switchToWebSocket(h http.Header) {
 
 // scrubResponse removes what concerns only the origin's connection, and what
 // could be taken for heed's own word, from the header of an answer, an interim
-// answer or the trailer. What could be read in two ways is mended.
+// answer or the trailer.
 func scrubResponse(h http.Header, intercepted bool) {
 	mendFields(h)
 	removeHop(h)
@@ -52,6 +54,17 @@ func scrubResponse(h http.Header, intercepted bool) {
 			h.Del("Proxy-Status")
 		} else {
 			h["Proxy-Status"] = status
+		}
+	}
+}
+
+// scrubTrailer removes what may not stand in a trailer: framing, routing and what
+// must be known before the content (RFC 9110 6.5.1).
+func scrubTrailer(h http.Header) {
+	removeHop(h)
+	for name := range h {
+		if !httpguts.ValidTrailerHeader(name) {
+			delete(h, name)
 		}
 	}
 }

@@ -25,15 +25,10 @@ func misread(res *http.Response) error {
 	return nil
 }
 
-// mendFields removes white space before the colon (RFC 9112 5.1), and puts spaces
-// for octets that could end a line (RFC 9110 5.5).
+// mendFields removes white space before the colon (RFC 9112 5.1). net/http would
+// keep the whole field from the client.
 func mendFields(h http.Header) {
 	for name, values := range h {
-		for i, v := range values {
-			if strings.ContainsAny(v, "\x00\r\n") {
-				values[i] = lineEnds.Replace(v)
-			}
-		}
 		if trimmed := strings.TrimSpace(name); trimmed != name {
 			delete(h, name)
 			trimmed = textproto.CanonicalMIMEHeaderKey(trimmed)
@@ -41,5 +36,3 @@ func mendFields(h http.Header) {
 		}
 	}
 }
-
-var lineEnds = strings.NewReplacer("\x00", " ", "\r", " ", "\n", " ")

@@ -41,7 +41,7 @@ func (u *upload) Read(b []byte) (int, error) {
 	n, err := u.body.Read(b)
 	u.read.Add(int64(n))
 	if err != nil {
-		removeHop(u.trailer)
+		scrubTrailer(u.trailer)
 		u.finish(err)
 	}
 	return n, err
