@@ -82,7 +82,7 @@ type process struct {
 	exited chan error
 }
 
-var readyLine = regexp.MustCompile(`msg="heed is ready" proxy=http://(\S+).* admin=http://(\S+)`)
+var readyLine = regexp.MustCompile(`msg="heed is ready" proxy=https?://(\S+).* admin=http://(\S+)`)
 
 // startProcess runs heed serve with loopback allowed and the sites' certificates trusted.
 func startProcess(t *testing.T, sites []*site, env ...string) *process {
