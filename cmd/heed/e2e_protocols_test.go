@@ -164,6 +164,7 @@ func TestWebSocketOfNode(t *testing.T) {
 		testtool.Missing(t, "Node's ws, http-proxy-agent and https-proxy-agent, found by NODE_PATH: "+string(out))
 	}
 	server := websocket.Server{Handler: func(c *websocket.Conn) {
+		defer c.Close() // with a close frame
 		for {
 			var text string
 			if err := websocket.Message.Receive(c, &text); err != nil {
@@ -176,10 +177,13 @@ func TestWebSocketOfNode(t *testing.T) {
 	}}
 	plain := newSite(t, false, false, "", robotsBefore(server))
 	secure := newSite(t, true, false, "", robotsBefore(server))
-	p := startProcess(t, []*site{plain, secure})
+	// https-proxy-agent compares certificates with "localhost" where a host is an address.
+	p := startProcess(t, []*site{plain, secure}, "HEED_EGRESS_INSECURE_HOSTS=localhost")
 	for _, s := range []*site{plain, secure} {
 		for path, want := range map[string]string{"/chat": "5,70000,3 1000\n5,70000,3 1000\n", "/private/chat": "status 403\nstatus 403\n"} {
-			cmd := exec.Command(node, filepath.Join("testdata", "clients", "websocket.cjs"), "ws"+strings.TrimPrefix(s.URL, "http")+path, "http://"+p.addr)
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, node, filepath.Join("testdata", "clients", "websocket.cjs"), "ws"+strings.TrimPrefix(strings.Replace(s.URL, "127.0.0.1", "localhost", 1), "http")+path, "http://"+p.addr)
 			cmd.Env = append(os.Environ(), "NODE_EXTRA_CA_CERTS="+p.ca, "NODE_NO_WARNINGS=1")
 			if out, err := cmd.CombinedOutput(); err != nil || string(out) != want {
 				t.Errorf("%s%s: %v: %s, want %s", s.URL, path, err, out, want)
