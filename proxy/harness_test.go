@@ -56,7 +56,7 @@ const disallowPrivate = "User-agent: *\nDisallow: /private/\n"
 
 // heed is a running proxy and what it recorded.
 type heed struct {
-	t     *testing.T
+	t     testing.TB
 	proxy *proxy.Proxy
 	addr  string
 	ca    *ca.Authority
@@ -66,7 +66,7 @@ type heed struct {
 }
 
 // start runs a proxy that may dial loopback and trusts the origins given.
-func start(t *testing.T, source proxy.Source, origins []*httptest.Server, change ...func(*proxy.Options)) *heed {
+func start(t testing.TB, source proxy.Source, origins []*httptest.Server, change ...func(*proxy.Options)) *heed {
 	t.Helper()
 	h := &heed{t: t}
 	var err error
@@ -204,7 +204,7 @@ func (h *heed) raw(method, text string) *http.Response {
 	return exchangeRaw(h.t, h.dialRaw(), method, text)
 }
 
-func exchangeRaw(t *testing.T, c net.Conn, method, text string) *http.Response {
+func exchangeRaw(t testing.TB, c net.Conn, method, text string) *http.Response {
 	t.Helper()
 	if _, err := io.WriteString(c, text); err != nil {
 		t.Fatal(err)
@@ -271,7 +271,7 @@ func (h *heed) handshake(c net.Conn, name, protocol string) *tls.Conn {
 
 // origins returns an http and an https server with one handler; the latter
 // speaks HTTP/2.
-func origins(t *testing.T, handler http.HandlerFunc) (plain, secure *httptest.Server) {
+func origins(t testing.TB, handler http.HandlerFunc) (plain, secure *httptest.Server) {
 	plain = httptest.NewServer(handler)
 	secure = httptest.NewUnstartedServer(handler)
 	secure.EnableHTTP2 = true

@@ -56,7 +56,7 @@ func answering(text string) func(net.Conn) {
 // leg is a client's connection to an origin, by way of heed, octet by octet.
 type leg struct {
 	net.Conn
-	t      *testing.T
+	t      testing.TB
 	br     *bufio.Reader
 	prefix string // of a request target
 	host   string
@@ -115,7 +115,7 @@ func (l *leg) ended() bool {
 }
 
 // explained fails unless res is an answer of heed's own.
-func explained(t *testing.T, res *http.Response, status int, token string) {
+func explained(t testing.TB, res *http.Response, status int, token string) {
 	t.Helper()
 	want := "heed; error=" + token + ";"
 	if got := res.Header.Get("Proxy-Status"); res.StatusCode != status || !strings.HasPrefix(got, want) {
