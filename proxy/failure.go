@@ -72,6 +72,7 @@ func upstreamFailure(err error) failure {
 	case timedOut(err):
 		return failure{status: late, kind: "http_response_timeout", detail: "no answer in time"}
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF),
+		errors.Is(err, net.ErrClosed), // by net/http, which had read the end while it was still writing
 		errors.Is(err, io.ErrUnexpectedEOF), strings.Contains(err.Error(), "server closed"):
 		return failure{status: bad, kind: "connection_terminated", detail: "the origin closed the connection"}
 	case errors.Is(err, errUpgrade):
