@@ -33,11 +33,11 @@ func (c Config) validate(refused map[string]bool) (warnings []string, faults []F
 		faults = append(faults, Fault{Key: "admin.listen", Value: c.Admin.Listen, Problem: "the same address as listen " + c.Listen,
 			Allowed: "another port, port 0 or \"\""})
 	}
-	if missing, given := "tls.key", "tls.cert"; (c.TLS.Cert == "") != (c.TLS.Key == "") {
+	if given, missing := "tls.cert", "tls.key"; (c.TLS.Cert == "") != (c.TLS.Key == "") {
 		if c.TLS.Cert == "" {
-			missing, given = given, missing
+			given, missing = missing, given
 		}
-		faults = append(faults, Fault{Key: missing, Problem: "required, because " + given + " is set", Allowed: "a PEM file, or neither of the two"})
+		faults = append(faults, Fault{Key: given, Value: c.TLS.Cert + c.TLS.Key, Problem: "useless without " + missing, Allowed: "both or neither"})
 	}
 	warnings = append(warnings, tokenWarnings(c.Agent.Tokens)...)
 	if c.Robots.TTL > 24*time.Hour {

@@ -8,6 +8,7 @@ import (
 func TestValidValues(t *testing.T) {
 	for _, file := range []string{
 		`listen: ":8080"`, `listen: "[::1]:8080"`, `listen: localhost:0`, `listen: 0.0.0.0:65535`, `listen: proxy.internal:3128`,
+		`tls: {cert: c.pem, key: k.pem}`, `tls: {cert: ""}`,
 		`admin: {listen: ""}`, `admin: {listen: "[::1]:9"}`, `admin: {listen: "localhost:9"}`, `admin: {listen: "127.9.9.9:9"}`,
 		`admin: {listen: "0.0.0.0:9", token: s3cret}`,
 		`{listen: "127.0.0.1:0", admin: {listen: "127.0.0.1:0"}}`,
@@ -59,6 +60,8 @@ func TestInvalidValues(t *testing.T) {
 		{`admin: {listen: "localhost:8080"}`, "admin.listen", "the same address as listen"},
 		{`listen: ":8081"`, "admin.listen", "the same address as listen"},
 		{`listen: "0.0.0.0:8081"`, "admin.listen", "the same address as listen"},
+		{`tls: {cert: c.pem}`, "tls.cert", "useless without tls.key"},
+		{`tls: {key: k.pem}`, "tls.key", "useless without tls.cert"},
 		{`mode: Enforce`, "mode", "allowed: enforce or monitor"},
 		{`agent: {tokens: []}`, "agent.tokens", "empty"},
 		{`agent: {tokens: [""]}`, "agent.tokens", "product token"},
