@@ -18,7 +18,7 @@ type wire struct {
 
 var (
 	wireRequest = regexp.MustCompile("^[-!#$%&'*+.^_`|~0-9A-Za-z]+ [^\\x00-\\x20\\x7f]+ HTTP/1\\.1$")
-	wireStatus  = regexp.MustCompile("^HTTP/1\\.1 [1-9][0-9][0-9] [^\\x00-\\x08\\x0a-\\x1f\\x7f]*$")
+	wireStatus  = regexp.MustCompile(`^HTTP/1\.1 [1-9][0-9][0-9] [^\x00-\x08\x0a-\x1f\x7f]*$`)
 	wireField   = regexp.MustCompile("^([-!#$%&'*+.^_`|~0-9A-Za-z]+): ?([^\\x00-\\x08\\x0a-\\x1f\\x7f]*)$")
 	wireSize    = regexp.MustCompile("^(0|[1-9a-f][0-9a-f]*)$")
 	wireLength  = regexp.MustCompile("^(0|[1-9][0-9]*)$")

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 
 	"github.com/spf13/cobra"
@@ -40,8 +41,17 @@ func settingsOver(c *cobra.Command, e env, defaults map[string]string, flags ...
 	}
 }
 
-// newLog returns the diagnostics logger of a configuration.
+// newLog returns the diagnostics logger of a configuration. net/http's transport
+// has remarks of its own for the standard logger, such as the octets that an origin
+// sent unasked; they are for debugging.
 func newLog(w io.Writer, c config.Log) *slog.Logger {
+	logger := newLogger(w, c)
+	log.SetFlags(0)
+	log.SetOutput(slog.NewLogLogger(logger.Handler(), slog.LevelDebug).Writer())
+	return logger
+}
+
+func newLogger(w io.Writer, c config.Log) *slog.Logger {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(c.Level)) // validated
 	o := &slog.HandlerOptions{Level: level}
