@@ -2,11 +2,9 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"net"
@@ -27,7 +25,6 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
-	"heed/internal/ca"
 	"heed/internal/testtool"
 )
 
@@ -232,51 +229,4 @@ func TestServerSentEventsOfCurl(t *testing.T) {
 			}
 		}
 	}
-}
-
-// An https:// proxy URL, as curl has it.
-func TestProxyOverTLSForCurl(t *testing.T) {
-	curl := testtool.Path(t, "curl")
-	plain, secure := newSite(t, false, false, testRobots), newSite(t, true, true, testRobots)
-	cert, key, root := certFiles(t)
-	p := startProcess(t, []*site{plain, secure}, "HEED_TLS_CERT="+cert, "HEED_TLS_KEY="+key)
-	for _, s := range []*site{plain, secure} {
-		for path, want := range map[string]string{"/x": "200", "/private/x": "403"} {
-			out, err := exec.Command(curl, "-sS", "-o", os.DevNull, "-w", "%{http_code}", "--max-time", "20", "--noproxy", "",
-				"-x", "https://"+p.addr, "--proxy-cacert", root, "--cacert", p.ca, s.URL+path).CombinedOutput()
-			if err != nil || string(out) != want {
-				t.Errorf("%s%s: %s %v, want %s\n%s", s.URL, path, out, err, want, p.log())
-			}
-		}
-	}
-}
-
-// certFiles makes a certificate for 127.0.0.1 and returns the files of it, of its
-// key and of the root that vouches for it.
-func certFiles(t *testing.T) (cert, key, root string) {
-	t.Helper()
-	dir := t.TempDir()
-	authority, err := ca.Open(filepath.Join(dir, "ca"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaf, err := authority.Leaf("127.0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var chain bytes.Buffer
-	for _, der := range leaf.Certificate {
-		_ = pem.Encode(&chain, &pem.Block{Type: "CERTIFICATE", Bytes: der})
-	}
-	der, err := x509.MarshalPKCS8PrivateKey(leaf.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for file, data := range map[string][]byte{cert: chain.Bytes(), key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})} {
-		if err := os.WriteFile(file, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return cert, key, authority.Path()
 }
