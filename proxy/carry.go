@@ -86,6 +86,7 @@ func (x *exchange) roundTrip(r *http.Request, _ *goproxy.ProxyCtx) (*http.Respon
 		_ = http.NewResponseController(x.w.ResponseWriter).EnableFullDuplex()
 	}
 	x.duplex = x.upload != nil
+	x.w.empty = res.ContentLength == 0
 	scrubResponse(res.Header, x.rec.Intercepted)
 	x.p.addVia(res.Header, res.ProtoMajor, res.ProtoMinor)
 	if res.Header["Content-Type"] == nil {

@@ -18,20 +18,23 @@ type responseWriter struct {
 	status   int
 	written  atomic.Int64 // body octets; raw octets after a Hijack
 	received atomic.Int64 // raw octets after a Hijack
+	empty    bool         // no content follows the header
 	flushing bool         // each write is flushed: the length is unknown, so it may be a stream
 	hijacked bool
 	conn     net.Conn // after a Hijack, until somebody else looks after it
 }
 
 // WriteHeader sends the status. An answer of unknown length is flushed from
-// here on, head first: it may be an event stream, whose reader waits.
+// here on, head first: it may be an event stream, whose reader waits. One that is
+// known to be empty is not: over HTTP/2 its header has to end the stream, which is
+// where gRPC looks for a status that came without content.
 func (w *responseWriter) WriteHeader(status int) {
 	if status >= 200 || status == http.StatusSwitchingProtocols {
 		w.status = status
 		if w.x.last || !w.x.req.ProtoAtLeast(1, 1) {
 			w.Header()["Connection"] = []string{"close"} // RFC 9112 9.3
 		}
-		w.flushing = status != http.StatusSwitchingProtocols && w.Header()["Content-Length"] == nil
+		w.flushing = status != http.StatusSwitchingProtocols && w.Header()["Content-Length"] == nil && !w.empty
 	}
 	w.ResponseWriter.WriteHeader(status)
 	if w.flushing && w.x.rec.Method != http.MethodHead {
