@@ -70,7 +70,7 @@ func heapOf[T any](n int, make func() T) float64 {
 	}
 	after := heap()
 	runtime.KeepAlive(kept)
-	return float64(after-before) / float64(n)
+	return float64(int64(after)-int64(before)) / float64(n)
 }
 
 func heap() uint64 {
@@ -104,7 +104,7 @@ func TestMemory(t *testing.T) {
 		bodies[name] = body
 	}
 	for name, body := range bodies {
-		n := max(3, min(200, 1<<20/(len(body)+1)))
+		n := max(3, min(100, 1<<18/(len(body)+1)))
 		if got, most := heapOf(n, func() *policy.Robots { return parsed(body) }), 2.5*float64(len(body))+512; got > most {
 			t.Errorf("%s: %d octets of text take %.0f, want at most %.0f", name, len(body), got, most)
 		}

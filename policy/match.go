@@ -54,9 +54,9 @@ func (t parted) len() int { return len(t.path) + len(t.query) }
 
 // matches is matchStars for a fork, which has a star.
 func (f fork) matches(t parted, anchored bool) bool {
-	piece, rest, more := f.cut()
+	piece, rest, _ := f.cut()
 	end, ok := t.start(piece)
-	for ok {
+	for more := false; ok; {
 		if piece, rest, more = rest.cut(); !more && anchored {
 			return t.endsWith(piece, end)
 		}

@@ -228,7 +228,7 @@ func TestMatchesReference(t *testing.T) {
 	}
 	patterns := append(words, "*", "*", "*", "*")
 	matched := 0
-	for range 5_000 {
+	for range 3_000 {
 		rules := make([]referenceRule, 1+random.IntN(4))
 		for i := range rules {
 			rules[i] = referenceRule{random.IntN(2) == 0, strings.Trim("/"+draw(7, patterns), " ")}
@@ -238,7 +238,7 @@ func TestMatchesReference(t *testing.T) {
 		}
 		matched += compareWithReference(t, rules, "/"+draw(10, append(words, "*")))
 	}
-	if matched < 2000 {
+	if matched < 1200 {
 		t.Errorf("only %d of the cases match", matched)
 	}
 }
@@ -248,13 +248,13 @@ func TestIndexMatchesReference(t *testing.T) {
 	random := rand.New(rand.NewPCG(9309, 2))
 	pick := func(words ...string) string { return words[random.IntN(len(words))] }
 	segment := func() string { return "/" + pick("a", "ab", "abc", "abd", "b", "Ab", "%61b", "a%2Fb", "é", "x:y") }
-	for range 8 {
-		rules := make([]referenceRule, 250)
+	for range 4 {
+		rules := make([]referenceRule, 200)
 		for i := range rules {
 			value := segment() + pick("", segment()) + pick("", "*", "/*", "*"+pick("abc", "x:y", "%2Fb", ".html", "q=1")) + pick("", "", segment(), "?q", "*?q=%3A") + pick("", "", "$", "*")
 			rules[i] = referenceRule{random.IntN(2) == 0, value}
 		}
-		for range 12 {
+		for range 10 {
 			path := segment() + pick("", segment()) + pick("", segment()) + pick("", "/abc", ".html") + pick("", "?q", "?q=:", "?a%2Fb", "?q=1")
 			compareWithReference(t, rules, path)
 		}

@@ -112,6 +112,9 @@ func (b *builder) fill(order []uint32) {
 
 // choose gives each rule with a star the two rarest of its grams.
 func (b *builder) choose() {
+	if len(b.star) == 0 {
+		return
+	}
 	var frequency [maxBuckets]uint32
 	for i := range b.star {
 		pattern, wildcard := b.pattern(&b.star[i].entry), b.wildcard(&b.star[i].entry)
