@@ -8,14 +8,14 @@ import (
 // A ruling is what the rules of one group are held against.
 type ruling struct {
 	*index
-	stars   bool               // some rule has an inner star
-	forbids bool               // and disallows
-	opposed [2]map[string]bool // patterns, without star and anchor, of disallow and of allow rules
+	stars   bool                    // some rule has an inner star
+	forbids bool                    // and disallows
+	bare    map[key]map[string]bool // patterns of allow and of disallow rules, without star and anchor
 }
 
 // group looks at the rules of one group.
 func (l *linter) group(blocks []int) {
-	x := &ruling{index: newIndex(rfc9309, &l.read, audience{blocks: blocks}), opposed: [2]map[string]bool{{}, {}}}
+	x := &ruling{index: newIndex(rfc9309, &l.read, audience{blocks: blocks}), bare: map[key]map[string]bool{allowKey: {}, disallowKey: {}}}
 	for i := range x.wild {
 		x.stars, x.forbids = true, x.forbids || !x.wild[i].allow()
 	}
@@ -32,12 +32,13 @@ func (l *linter) group(blocks []int) {
 			if rfc9309.octets(value) != len(value) {
 				escaped[rec.line] = rec.record
 			}
-			x.opposed[b2i(rec.key == allowKey)][bare(value)] = true
+			x.bare[rec.key][bare(value)] = true
 		}
 	}
+	crowded := x.crowd()*usable > 16*len(l.text)
 	for rec := range l.read.records(blocks) {
-		if value := rec.value(); rec.key != agentKey && pathLike(value) {
-			l.rule(x, &rec.record, x.crowd()*usable > 16*len(l.text))
+		if rec.key != agentKey && pathLike(rec.value()) {
+			l.rule(x, &rec.record, crowded)
 		}
 	}
 	if empty > 0 && usable > 0 {
@@ -55,13 +56,6 @@ func (x *index) crowd() int {
 		most = max(most, int(x.buckets[i]-x.buckets[i-1]))
 	}
 	return most
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // bare returns a rule's path in canonical form without star and anchor.
@@ -123,17 +117,20 @@ func (l *linter) rule(x *ruling, r *record, crowded bool) {
 
 // redundant words the finding that a rule decides, but as another would.
 func redundant(x *ruling, r *record, e *entry, value string) (code, message, remedy string) {
-	allow := r.key == allowKey
+	allow, other := r.key == allowKey, allowKey
+	if allow {
+		other = disallowKey
+	}
 	switch i := e.next; {
-	case allow && x.forbids, !allow && x.stars, x.opposed[b2i(!allow)][bare(value)]:
+	case allow && x.forbids, !allow && x.stars, x.bare[other][bare(value)]:
 		// A rule with a star may come between, or one that this one beats.
 	case i == none && allow && len(x.prefixes)+len(x.wild) == 1:
 		// Said for people, and often.
 	case i == none && allow:
 		return "rule-without-effect", "nothing disallows " + quote(value) + ", so allowing it changes nothing", "remove it, if nothing was forgotten"
 	case i != none && x.prefixes[i].allow() == allow:
-		other := &x.prefixes[i]
-		return "rule-without-effect", fmt.Sprintf("line %d (%s) says so already", other.number(), quote(x.rule(other))), "remove it"
+		longest := &x.prefixes[i]
+		return "rule-without-effect", fmt.Sprintf("line %d (%s) says so already", longest.number(), quote(x.rule(longest))), "remove it"
 	}
 	return "", "", ""
 }

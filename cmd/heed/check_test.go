@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -148,6 +150,29 @@ func TestLintCommand(t *testing.T) {
 	// A loopback address is not dialled unless that is allowed.
 	if code, _, stderr := runHeed(t, nil, "lint", "http://127.0.0.1:1/"); code != exitUnknown || stderr == "" {
 		t.Errorf("unreachable: exit %d, %s", code, stderr)
+	}
+}
+
+func TestLintFetches(t *testing.T) {
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/robots.txt":
+			http.Redirect(w, r, "/real", http.StatusFound)
+		case "/real":
+			_, _ = io.WriteString(w, "User-agent: *\nDisallow: private\n")
+		case "/loop":
+			http.Redirect(w, r, "/loop", http.StatusFound)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer site.Close()
+	for path, want := range map[string]int{"": exitDisallow, "/": exitDisallow, "/real": exitDisallow, "/none": exitUnknown, "/loop": exitUnknown} {
+		var out, trouble bytes.Buffer
+		code := run([]string{"lint", site.URL + path}, env{stdout: &out, stderr: &trouble, environ: []string{"HEED_EGRESS_ALLOW=127.0.0.0/8"}})
+		if code != want || (code == exitDisallow) != strings.Contains(out.String(), ":2:11: error: path-without-slash") {
+			t.Errorf("%s: exit %d, %s%s", path, code, out.String(), trouble.String())
+		}
 	}
 }
 
