@@ -56,6 +56,7 @@ func TestSlowBodiesOutliveEveryTimeout(t *testing.T) {
 					_, _ = io.WriteString(w, "part")
 					_ = http.NewResponseController(w).Flush()
 				}
+				_, _ = io.Copy(io.Discard, r.Body)
 			})
 			h := start(t, robots{}, []*httptest.Server{secure}, func(o *proxy.Options) { o.HeaderTimeout, o.IdleTimeout = 20*limit, limit })
 			body, feed := io.Pipe()

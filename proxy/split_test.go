@@ -108,18 +108,15 @@ var splitting = []struct {
 func TestNoAnswerIsSplit(t *testing.T) {
 	for _, p := range paths[:2] {
 		t.Run(p.name, func(t *testing.T) {
-			var text string
-			plain, secure, _ := rawServers(t, func(c net.Conn) {
-				if _, err := readHead(c); err == nil {
-					_, _ = io.WriteString(c, text)
-				}
-			})
 			h := start(t, robots{all: disallowPrivate}, nil, failing(t))
-			url := map[bool]string{false: plain, true: secure}[p.secure]
 			for _, tc := range splitting {
 				t.Run(tc.name, func(t *testing.T) {
-					text = tc.text
-					l := h.leg(url)
+					plain, secure, _ := rawServers(t, func(c net.Conn) {
+						if _, err := readHead(c); err == nil {
+							_, _ = io.WriteString(c, tc.text)
+						}
+					})
+					l := h.leg(map[bool]string{false: plain, true: secure}[p.secure])
 					_ = l.SetDeadline(time.Now().Add(20 * time.Second))
 					l.send("GET @/x HTTP/1.1\r\nHost: #\r\n\r\nGET @/private/x HTTP/1.1\r\nHost: #\r\nConnection: close\r\n\r\n")
 					stream, err := io.ReadAll(l.br)
