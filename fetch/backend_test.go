@@ -167,6 +167,20 @@ func TestWhatMustNotBeStoredIsNot(t *testing.T) {
 	}
 }
 
+// Which addresses may be dialled is up to each process, and to each start.
+func TestDeniedAddressesAreNotStored(t *testing.T) {
+	o := serve(t, reply(200, first))
+	b := newBackend()
+	denied := newStore(t, func(f *fetch.Options) { f.Backend = b; f.Transport = transport(t, nil) })
+	if a := access(t, denied, o); !a.EgressDenied {
+		t.Errorf("got %+v, want egress denied", a)
+	}
+	denied.Close()
+	if a := access(t, newStore(t, func(f *fetch.Options) { f.Backend = b }), o); a.Result != policy.Successful {
+		t.Errorf("where it may be dialled: got %+v", a)
+	}
+}
+
 // A stored copy that cannot be trusted is fetched again.
 func TestSpoiltStoredCopiesAreMisses(t *testing.T) {
 	spoil := map[string]func(*backend, string){

@@ -29,7 +29,6 @@ type Entry struct {
 	FailedStatus int
 	FailedURL    string // where redirects had led
 	FailedCause  string
-	EgressDenied bool
 	Failed       time.Time // the answer to the last of them, if there was one
 	Retry        time.Time // when the next is due
 
@@ -60,7 +59,6 @@ type entryJSON struct {
 	FailedStatus int    `json:"failed_status,omitempty"`
 	FailedURL    string `json:"failed_url,omitempty"`
 	FailedCause  string `json:"failed_cause,omitempty"`
-	EgressDenied bool   `json:"egress_denied,omitempty"`
 	Failed       int64  `json:"failed,omitempty"`
 	Retry        int64  `json:"retry,omitempty"`
 	Updated      int64  `json:"updated"`
@@ -76,7 +74,7 @@ func (e Entry) Encode() []byte {
 		SHA256: e.SHA256, ETag: e.ETag, LastModified: e.LastModified, Declared: e.Declared.Milliseconds(),
 		Retrieved: millis(e.Retrieved), Fresh: millis(e.Fresh),
 		Failures: e.Failures, FailedStatus: e.FailedStatus, FailedURL: e.FailedURL, FailedCause: e.FailedCause,
-		EgressDenied: e.EgressDenied, Failed: millis(e.Failed), Retry: millis(e.Retry),
+		Failed: millis(e.Failed), Retry: millis(e.Retry),
 		Updated: millis(e.Updated), Keep: millis(e.Keep),
 	})
 	return data
@@ -98,7 +96,7 @@ func DecodeEntry(data []byte) (Entry, error) {
 		SHA256: j.SHA256, ETag: j.ETag, LastModified: j.LastModified, Declared: time.Duration(j.Declared) * time.Millisecond,
 		Retrieved: moment(j.Retrieved), Fresh: moment(j.Fresh),
 		Failures: j.Failures, FailedStatus: j.FailedStatus, FailedURL: j.FailedURL, FailedCause: j.FailedCause,
-		EgressDenied: j.EgressDenied, Failed: moment(j.Failed), Retry: moment(j.Retry),
+		Failed: moment(j.Failed), Retry: moment(j.Retry),
 		Updated: moment(j.Updated), Keep: moment(j.Keep),
 	}
 	for _, r := range []policy.Result{policy.Successful, policy.Unavailable} {
@@ -134,7 +132,7 @@ func (k *known) entry(origin string) Entry {
 	}
 	if t := k.trouble; t != nil {
 		e.Failures, e.FailedStatus, e.FailedURL, e.FailedCause = t.failures, t.access.Status, t.access.FinalURL, t.access.Cause
-		e.EgressDenied, e.Failed, e.Retry = t.access.EgressDenied, t.access.Retrieved, t.access.Retry
+		e.Failed, e.Retry = t.access.Retrieved, t.access.Retry
 	}
 	return e
 }
@@ -162,7 +160,7 @@ func (s *Store) fromEntry(o policy.Origin, e Entry, f *file) *known {
 		}
 		k.trouble = &trouble{failures: e.Failures, access: policy.Access{
 			URL: o.RobotsURL(), FinalURL: e.FailedURL, Status: e.FailedStatus, Retrieved: e.Failed,
-			Cause: e.FailedCause, EgressDenied: e.EgressDenied, Retry: retry,
+			Cause: e.FailedCause, Retry: retry,
 		}}
 	}
 	return k

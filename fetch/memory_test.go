@@ -29,7 +29,7 @@ func learnt(i int, body string) *known {
 }
 
 func learntTrouble(url string) policy.Access {
-	return policy.Access{URL: url, Cause: "no", EgressDenied: true}
+	return policy.Access{URL: url, Cause: "no"}
 }
 
 func put(m *memory, i int, body string) { m.put(keyOf(origin(i)), learnt(i, body), 0) }

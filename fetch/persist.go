@@ -106,6 +106,9 @@ func (s *Store) save(key string, k *known) {
 	if b == nil {
 		return
 	}
+	if k.trouble != nil && k.trouble.access.EgressDenied {
+		return // that is what this process may dial, and no news of the origin
+	}
 	// Not on the flight's own context: what Close cuts short is worth keeping.
 	ctx, cancel := context.WithTimeout(context.Background(), saveTime*s.options.StoreTimeout)
 	defer cancel()
