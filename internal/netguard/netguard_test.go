@@ -44,6 +44,8 @@ func TestOnlyGlobalUnicastWithoutSettings(t *testing.T) {
 		{"100.127.255.255", "a carrier-grade NAT address"},
 		{"127.0.0.1", "a loopback address"},
 		{"127.255.255.254", "a loopback address"},
+		{"168.63.129.16", "a cloud's platform address"},
+		{"168.63.129.17", ""},
 		{"169.254.169.254", "a link-local address"},
 		{"172.16.0.1", "a private address"},
 		{"172.31.255.255", "a private address"},
