@@ -64,6 +64,8 @@ const (
 	ReasonUnrestrictedTunnel Reason = "unrestricted-tunnel" // a tunnel to an origin that disallows the agent nothing
 	ReasonRestrictedTunnel   Reason = "restricted-tunnel"   // a tunnel that cannot be proved harmless
 	ReasonEgressDenied       Reason = "egress-denied"       // the target's own address may not be dialled
+	ReasonOverride           Reason = "override"            // the operator decided, whatever robots.txt says
+	ReasonAuth               Reason = "auth"                // the client did not prove who it is
 	ReasonHostMismatch       Reason = "host-mismatch"       // Host differs from the CONNECT authority
 	ReasonBadRequest         Reason = "bad-request"         // the request is malformed
 	ReasonLimit              Reason = "limit"               // a limit of heed's own was reached
@@ -82,6 +84,9 @@ type Decision struct {
 	Profile Profile // "" when no path was compared
 	// DisallowedBy is, under Strictest, the profile that disallowed.
 	DisallowedBy Profile
+	// Override is the operator's exception that decided, or that changed what
+	// was asked; "" when there was none.
+	Override string
 }
 
 // Allowed reports whether the request may be carried.
