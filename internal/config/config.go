@@ -17,10 +17,15 @@ type Config struct {
 	Robots   Robots   `mapstructure:"robots"`
 	HTTPS    HTTPS    `mapstructure:"https"`
 	Egress   Egress   `mapstructure:"egress"`
-	Refusal  Refusal  `mapstructure:"refusal"`
-	Limits   Limits   `mapstructure:"limits"`
-	Audit    Audit    `mapstructure:"audit"`
-	Log      Log      `mapstructure:"log"`
+	Auth     Auth     `mapstructure:"auth"`
+
+	Clients   []Client   `mapstructure:"clients"`
+	Overrides []Override `mapstructure:"overrides"`
+
+	Refusal Refusal `mapstructure:"refusal"`
+	Limits  Limits  `mapstructure:"limits"`
+	Audit   Audit   `mapstructure:"audit"`
+	Log     Log     `mapstructure:"log"`
 }
 
 // TLS is the certificate of the proxy port; without one it is in the open.
@@ -70,6 +75,7 @@ type Robots struct {
 type HTTPS struct {
 	Mode         string   `mapstructure:"mode"`          // intercept | tunnel
 	CADir        string   `mapstructure:"ca_dir"`        // "" is the built-in search
+	ConnectPorts []int    `mapstructure:"connect_ports"` // empty is any
 	TunnelHosts  []string `mapstructure:"tunnel_hosts"`  // name, *.suffix, IP, each with or without :port; any case
 	TunnelPolicy string   `mapstructure:"tunnel_policy"` // unrestricted | allow | deny
 	HTTP2        bool     `mapstructure:"http2"`
@@ -79,11 +85,17 @@ type HTTPS struct {
 type Egress struct {
 	Allow                 []netip.Prefix `mapstructure:"allow"` // masked; IPv4 is never IPv4-mapped
 	Deny                  []netip.Prefix `mapstructure:"deny"`
+	Proxy                 string         `mapstructure:"proxy"`          // "" is none; env; or a URL, which may hold credentials
 	CAFile                string         `mapstructure:"ca_file"`        // "" is none
 	InsecureHosts         []string       `mapstructure:"insecure_hosts"` // patterns as in HTTPS.TunnelHosts
 	DialTimeout           time.Duration  `mapstructure:"dial_timeout"`
 	ResponseHeaderTimeout time.Duration  `mapstructure:"response_header_timeout"`
 	IdleTimeout           time.Duration  `mapstructure:"idle_timeout"`
+}
+
+// Auth is who may use the proxy.
+type Auth struct {
+	UsersFile string `mapstructure:"users_file"` // htpasswd; "" lets everybody in
 }
 
 // Refusal is how a refusal is worded.

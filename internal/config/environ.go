@@ -25,6 +25,10 @@ func environment(environ []string) *layer {
 		}
 		seen[name] = true
 		k, known := byName[name]
+		if k.fileOnly() {
+			l.warnings = append(l.warnings, fmt.Sprintf("environment %s: ignored; %s can only be set in the file", name, k.name))
+			continue
+		}
 		if !known {
 			l.warnings = append(l.warnings, fmt.Sprintf("environment %s: unknown variable%s", printable(name), suggestVariable(name, names)))
 			continue

@@ -74,6 +74,10 @@ func render(v any) string {
 		return renderDuration(v)
 	case []string:
 		return "[" + strings.Join(v, ", ") + "]"
+	case []int:
+		return strings.Join(strings.Fields(fmt.Sprint(v)), ", ")
+	case time.Time:
+		return v.Format(time.DateOnly)
 	case []netip.Prefix:
 		return "[" + strings.Join(prefixTexts(v), ", ") + "]"
 	}

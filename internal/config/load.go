@@ -87,6 +87,10 @@ func (l *Loaded) Source(name string) string { return l.sources[name] }
 func defaults(replaced map[string]string) *layer {
 	l := newLayer()
 	for _, k := range table {
+		if k.fileOnly() {
+			l.sources[k.name] = "default" // and no object is in it
+			continue
+		}
 		value := k.fallback
 		if v, ok := replaced[k.name]; ok {
 			value = v

@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Setting is one setting as it is shown. Value is a string, bool, int or
-// []string; a secret is masked unless it is empty.
+// Setting is one setting as it is shown. Value is a string, bool, int, []int,
+// []string or a list of objects; a secret is masked unless it is empty.
 type Setting struct {
 	Key    string `json:"key"`
 	Value  any    `json:"value"`
@@ -67,8 +67,22 @@ func plain(v any) any {
 		return prefixTexts(v)
 	case []string:
 		return append([]string{}, v...)
+	case []int:
+		return append([]int{}, v...)
+	case []Client:
+		return shownList(v)
+	case []Override:
+		return shownList(v)
 	}
 	return v
+}
+
+func shownList[T interface{ shown() shown }](list []T) []shown {
+	out := make([]shown, len(list))
+	for i, v := range list {
+		out[i] = v.shown()
+	}
+	return out
 }
 
 // flow is a plain value as YAML that fits on one line.
@@ -80,6 +94,14 @@ func flow(v any) string {
 		items := make([]string, len(v))
 		for i, s := range v {
 			items[i] = flowText(s)
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	case []int:
+		return render(v)
+	case []shown:
+		items := make([]string, len(v))
+		for i, s := range v {
+			items[i] = s.flow()
 		}
 		return "[" + strings.Join(items, ", ") + "]"
 	}

@@ -36,17 +36,24 @@ var table = []key{
 
 	{name: "https.mode", kind: text, fallback: "intercept", rule: oneOf("intercept", "tunnel")},
 	{name: "https.ca_dir", kind: text, fallback: "", rule: line},
+	{name: "https.connect_ports", kind: ports, fallback: "", rule: portNumbers},
 	{name: "https.tunnel_hosts", kind: texts, fallback: "", rule: hostPatterns},
 	{name: "https.tunnel_policy", kind: text, fallback: "unrestricted", rule: oneOf("unrestricted", "allow", "deny")},
 	{name: "https.http2", kind: boolean, fallback: "true", rule: either},
 
 	{name: "egress.allow", kind: prefixes, fallback: "", rule: networks},
 	{name: "egress.deny", kind: prefixes, fallback: "", rule: networks},
+	{name: "egress.proxy", kind: text, fallback: "", rule: upstream, conceal: hideUserinfo},
 	{name: "egress.ca_file", kind: text, fallback: "", rule: line},
 	{name: "egress.insecure_hosts", kind: texts, fallback: "", rule: hostPatterns},
 	{name: "egress.dial_timeout", kind: duration, fallback: "10s", rule: positive},
 	{name: "egress.response_header_timeout", kind: duration, fallback: "60s", rule: positive},
 	{name: "egress.idle_timeout", kind: duration, fallback: "90s", rule: positive},
+
+	{name: "auth.users_file", kind: text, fallback: "", rule: line},
+
+	{name: "clients", rule: clientList},
+	{name: "overrides", rule: overrideList},
 
 	{name: "refusal.unreachable_status", kind: integer, fallback: "403", rule: oneOf(403, 503)},
 

@@ -56,6 +56,8 @@ func (t tree) entry(path string, k, v *yaml.Node) {
 	case strings.Contains(k.Value, "."):
 		t.fault(Fault{Key: full, Where: t.at(k), Problem: "unknown key" + unfold(full), Allowed: keysBeneath(path)})
 	case v.Kind == yaml.AliasNode:
+	case known && setting.fileOnly():
+		t.list(setting, v)
 	case known:
 		t.set(setting, v, t.at(k))
 	case k.Value != "" && isSection(full):

@@ -39,6 +39,8 @@ func (c Config) validate(refused map[string]bool) (warnings []string, faults []F
 		}
 		faults = append(faults, Fault{Key: given, Value: c.TLS.Cert + c.TLS.Key, Problem: "useless without " + missing, Allowed: "both or neither"})
 	}
+	more, invalid := c.validateAccess(time.Now())
+	warnings, faults = append(warnings, more...), append(faults, invalid...)
 	warnings = append(warnings, tokenWarnings(c.Agent.Tokens)...)
 	if c.Robots.TTL > 24*time.Hour {
 		warnings = append(warnings, "robots.ttl: "+renderDuration(c.Robots.TTL)+" is longer than the 24h for which RFC 9309 2.4 wants a copy to be used")
