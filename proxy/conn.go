@@ -20,6 +20,7 @@ type clientConn struct {
 	ahead   []byte // octets that were read before the connection was hijacked
 	origin  policy.Origin
 	addr    netip.AddrPort
+	user    string // who opened the tunnel; "" is not known
 	release func() // called once, when the connection is closed; nil: nobody is told
 	once    sync.Once
 }

@@ -75,7 +75,7 @@ func (p *Proxy) hijacked(r *http.Request, conn net.Conn, _ *goproxy.ProxyCtx) {
 		x.fail(policy.ReasonInternal, errors.New("hijacked something else than a client's CONNECT"))
 		return
 	}
-	client.origin, client.addr = pl.origin, x.rec.Client
+	client.origin, client.addr, client.user = pl.origin, x.rec.Client, x.rec.User
 	x.silent = pl.tunnel == nil // what is said inside is recorded, not the CONNECT
 	if !p.opening.add(client) {
 		x.rec.Err = errShutdown.Error()
@@ -124,20 +124,32 @@ func (p *Proxy) intercepts(o policy.Origin) bool { return p.leaf != nil && !p.tu
 // permitTunnel decides on a tunnel and answers the CONNECT when it is refused.
 func (x *exchange) permitTunnel(r *http.Request) bool {
 	var err error
-	switch d := &x.rec.Decision; x.p.tunnelPolicy {
-	case TunnelAllow:
-		*d = policy.Decision{Verdict: policy.Allow, Reason: policy.ReasonUnchecked, Agent: x.p.agent()}
-	case TunnelUnrestricted:
-		*d, x.rec.Access, err = x.p.decider.DecideTunnel(r.Context(), tunnelOrigin(x.target.Origin))
+	d := &x.rec.Decision
+	origin := tunnelOrigin(x.target.Origin)
+	override, overridden := x.rules.override(origin)
+	switch {
+	case overridden && override.Action == policy.ActionDeny:
+		*d = x.rules.overridden(override)
+	case x.p.tunnelPolicy == TunnelUnrestricted, x.p.tunnelPolicy == TunnelAllow && overridden && override.Action == policy.ActionAllow:
+		*d, x.rec.Access, err = x.rules.DecideTunnel(r.Context(), origin)
+	case x.p.tunnelPolicy == TunnelAllow:
+		*d = policy.Decision{Verdict: policy.Allow, Reason: policy.ReasonUnchecked, Agent: x.rules.agent()}
 	default:
-		*d = policy.Decision{Reason: policy.ReasonRestrictedTunnel, Agent: x.p.agent()}
+		*d = policy.Decision{Reason: policy.ReasonRestrictedTunnel, Agent: x.rules.agent()}
 	}
 	x.decided(err)
 	if x.rec.Access.Own {
 		x.deliver(x.looped(r, errOwn))
 		return false
 	}
-	if x.rec.Decision.Allowed() || x.p.monitor {
+	if d.Allowed() {
+		return true
+	}
+	if x.rules.Monitor {
+		if d.Reason == policy.ReasonRestrictedTunnel {
+			// Nothing inside is going to be judged, so nothing can be disallowed.
+			d.Verdict, d.Reason = policy.Allow, policy.ReasonUnchecked
+		}
 		return true
 	}
 	x.refuse(x.disallowed())

@@ -23,6 +23,7 @@ type exchange struct {
 	rec    Record
 	w      responseWriter
 	link   *link
+	rules  Decider // as it is for this client
 	target policy.Target
 	upload *upload // nil when the request has no body
 
@@ -52,9 +53,9 @@ func (p *Proxy) begin(w http.ResponseWriter, r *http.Request) (*exchange, *http.
 		Event:       EventExchange,
 		Client:      clientAddr(x.link, r),
 		Method:      r.Method,
-		Enforced:    !p.monitor,
 		Intercepted: x.link.intercepted(),
 	}
+	x.identify(x.link.user())
 	x.w = responseWriter{ResponseWriter: w, x: x}
 	if x.link.http != nil {
 		x.last = x.link.http.begin(r)
@@ -64,6 +65,12 @@ func (p *Proxy) begin(w http.ResponseWriter, r *http.Request) (*exchange, *http.
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	x.upload = watchUpload(r)
 	return x, r
+}
+
+// identify notes who the client is, and takes the rules that are meant for it.
+func (x *exchange) identify(user string) {
+	x.rules = x.p.decider.For(user, x.rec.Client.Addr())
+	x.rec.User, x.rec.ClientEntry, x.rec.Enforced = user, x.rules.Entry(), !x.rules.Monitor
 }
 
 // end closes the exchange, whatever happened: it writes the record and breaks

@@ -107,8 +107,9 @@ func (c *httpConn) refusal(status int, method, target, fault string) []byte {
 	_, since := c.head.pending()
 	x := &exchange{p: c.p, rec: Record{
 		Time: since, ID: c.p.ids.next(), Event: EventExchange, Method: method, URL: c.client.absolute(target),
-		Client: c.peer(), Enforced: !c.p.monitor, Intercepted: c.client != nil, Status: status,
+		Client: c.peer(), Intercepted: c.client != nil, Status: status,
 	}}
+	x.identify((&link{client: c.client}).user())
 	reason, title := policy.ReasonBadRequest, http.StatusText(status)
 	if status == http.StatusRequestHeaderFieldsTooLarge {
 		reason = policy.ReasonLimit

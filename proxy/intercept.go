@@ -155,6 +155,14 @@ func linkOf(ctx context.Context) *link {
 	return &link{}
 }
 
+// user returns who opened the tunnel; "" outside one.
+func (l *link) user() string {
+	if l.client == nil {
+		return ""
+	}
+	return l.client.user
+}
+
 // intercepted reports whether the requests come out of a tunnel.
 func (l *link) intercepted() bool { return l.client != nil }
 

@@ -74,7 +74,6 @@ type Proxy struct {
 	decider      Decider
 	transport    http.RoundTripper
 	dial         func(ctx context.Context, network, address string) (net.Conn, error)
-	monitor      bool
 	leaf         func(names ...string) (*tls.Certificate, error)
 	http2        bool
 	tunnelHosts  Hosts
@@ -115,13 +114,14 @@ func New(o Options) (*Proxy, error) {
 		return nil, errors.New("proxy: Decider.Source, Transport and Dial are required")
 	}
 	p := &Proxy{
-		decider: o.Decider, transport: o.Transport, dial: o.Dial, monitor: o.Monitor,
+		decider: o.Decider, transport: o.Transport, dial: o.Dial,
 		leaf: o.Leaf, http2: o.HTTP2, tunnelHosts: o.TunnelHosts, tunnelPolicy: o.TunnelPolicy,
 		userAgent: o.UserAgent, rewrite: o.Rewrite, unreachable: o.UnreachableStatus,
 		headerBytes: o.HeaderBytes, page: o.Direct, headerTimeout: o.HeaderTimeout,
 		onRecord: o.OnRecord, log: o.Log,
 		inner: newPipeListener(), innerDone: make(chan struct{}),
 	}
+	p.decider.Monitor = o.Monitor
 	if p.onRecord == nil {
 		p.onRecord = func(*Record) {}
 	}
@@ -228,12 +228,4 @@ func (p *Proxy) record(r *Record) {
 		}
 	}()
 	p.onRecord(r)
-}
-
-// agent names the agent where no group has been looked for.
-func (p *Proxy) agent() string {
-	if len(p.decider.Settings.Tokens) == 0 {
-		return ""
-	}
-	return p.decider.Settings.Tokens[0]
 }

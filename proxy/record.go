@@ -27,12 +27,14 @@ type Record struct {
 	ID     string    // unique among the records of all runs; open and close of one tunnel share it
 	Event  Event
 	Client netip.AddrPort
+	User   string // who proved to be the client; "" when nobody did
 	Method string
 	URL    string // target as sent, without userinfo; may be malformed on a bad request
 
 	Decision policy.Decision // verdict error keeps what robots.txt had said, if it was asked
 	Access   policy.Access   // the robots.txt that was asked; zero URL when none was
 
+	ClientEntry int  // which entry of clients gave the settings, counted from 1; 0 when none did
 	Enforced    bool // false in monitor mode: the verdict was only noted
 	Intercepted bool // the request came out of a decrypted tunnel
 	Status      int  // what the client got; 0 when it got nothing

@@ -33,6 +33,7 @@ type problem struct {
 	Rule     string         `json:"rule,omitempty"`
 	Line     int            `json:"line,omitempty"`
 	Reason   policy.Reason  `json:"reason"`
+	Override string         `json:"override,omitempty"`
 	Robots   *problemRobots `json:"robots,omitempty"`
 }
 
@@ -103,9 +104,9 @@ func (x *exchange) problem(ref refusal) problem {
 	d := x.rec.Decision
 	p := problem{
 		Type: typeBlank, Title: ref.title, Status: ref.status, Detail: ref.detail, Instance: x.rec.URL,
-		Agent: d.Agent, Group: d.Group, Rule: d.Rule, Line: d.Line, Reason: d.Reason,
+		Agent: d.Agent, Group: d.Group, Rule: d.Rule, Line: d.Line, Reason: d.Reason, Override: d.Override,
 	}
-	if d.Verdict == policy.Disallow && d.Reason != policy.ReasonEgressDenied {
+	if d.Verdict == policy.Disallow && d.Reason != policy.ReasonEgressDenied && d.Reason != policy.ReasonOverride {
 		p.Type = typeRobots
 	}
 	if a := x.rec.Access; a.URL != "" {

@@ -28,7 +28,7 @@ func TestTunnelPolicies(t *testing.T) {
 		{"unrestricted, nothing disallowed", "User-agent: *\nAllow: /\nDisallow:\n", proxy.TunnelUnrestricted, false, policy.ReasonUnrestrictedTunnel, true},
 		{"unrestricted, nothing disallowed to this agent", "User-agent: testbot\nAllow: /\n\nUser-agent: *\nDisallow: /\n", proxy.TunnelUnrestricted, false, policy.ReasonUnrestrictedTunnel, true},
 		{"unrestricted, a page disallowed", "User-agent: *\nDisallow: /one-page\n", proxy.TunnelUnrestricted, false, policy.ReasonRestrictedTunnel, false},
-		{"a disallowed page is noted in monitor mode", "User-agent: *\nDisallow: /one-page\n", proxy.TunnelUnrestricted, true, policy.ReasonRestrictedTunnel, true},
+		{"monitor mode opens unread", "User-agent: *\nDisallow: /one-page\n", proxy.TunnelUnrestricted, true, policy.ReasonUnchecked, true},
 		{"allow opens unread", "User-agent: *\nDisallow: /\n", proxy.TunnelAllow, false, policy.ReasonUnchecked, true},
 		{"deny", "", proxy.TunnelDeny, false, policy.ReasonRestrictedTunnel, false},
 	} {

@@ -15,12 +15,12 @@ func (x *exchange) decide(r *http.Request) *http.Response {
 		return x.looped(r, errLoop)
 	}
 	var err error
-	x.rec.Decision, x.rec.Access, err = x.p.decider.Decide(r.Context(), x.target)
+	x.rec.Decision, x.rec.Access, err = x.rules.Decide(r.Context(), x.target)
 	x.decided(err)
 	if x.rec.Access.Own {
 		return x.looped(r, errOwn)
 	}
-	if x.rec.Decision.Allowed() || x.p.monitor {
+	if x.rec.Decision.Allowed() || x.rules.Monitor {
 		return nil
 	}
 	return x.answer(r, x.disallowed())
@@ -36,7 +36,7 @@ func (x *exchange) decided(err error) {
 	if x.gone() {
 		x.abandon(err)
 	}
-	x.rec.Decision.Agent, x.rec.Access.Cause = x.p.agent(), "robots.txt could not be asked for"
+	x.rec.Decision.Agent, x.rec.Access.Cause = x.rules.agent(), "robots.txt could not be asked for"
 	x.rec.Err = err.Error()
 }
 
@@ -67,6 +67,9 @@ func (x *exchange) disallowed() refusal {
 	case policy.ReasonRestrictedTunnel:
 		ref.title = "Tunnel refused"
 		ref.detail = tunnelDetail(d, x.target.Origin.Host)
+	case policy.ReasonOverride:
+		ref.title = "Disallowed by the operator"
+		ref.detail = "An override of this proxy's configuration decides for " + x.target.Origin.Host + ": " + d.Override
 	case policy.ReasonEgressDenied:
 		ref.title = "Address not allowed"
 		ref.token = "destination_ip_prohibited"
@@ -96,7 +99,7 @@ func whom(d policy.Decision) string {
 
 // bad is the answer to a request that cannot be judged.
 func (x *exchange) bad(r *http.Request, reason policy.Reason, err error) *http.Response {
-	x.rec.Decision.Agent = x.p.agent()
+	x.rec.Decision.Agent = x.rules.agent()
 	x.fail(reason, err)
 	return x.answer(r, refusal{status: http.StatusBadRequest, token: "http_request_error", title: http.StatusText(http.StatusBadRequest), detail: err.Error()})
 }

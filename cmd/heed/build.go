@@ -15,7 +15,6 @@ import (
 	"heed/internal/ca"
 	"heed/internal/config"
 	"heed/internal/netguard"
-	"heed/policy"
 	"heed/proxy"
 )
 
@@ -105,23 +104,6 @@ func orNever(d time.Duration) time.Duration {
 	return d
 }
 
-// decider joins the policy of a configuration to a source of robots.txt.
-func decider(c config.Config, source proxy.Source) proxy.Decider {
-	return proxy.Decider{Source: source, Settings: policy.Settings{
-		Profile:       policy.Profile(c.Matching.Profile),
-		Tokens:        c.Agent.Tokens,
-		OnUnreachable: verdict(c.Robots.OnUnreachable),
-		OnUnavailable: verdict(c.Robots.OnUnavailable),
-	}}
-}
-
-func verdict(setting string) policy.Verdict {
-	if setting == "allow" {
-		return policy.Allow
-	}
-	return policy.Disallow
-}
-
 // proxyOptions turns a configuration into those of the proxy. authority is nil
 // in tunnel mode.
 func proxyOptions(c config.Config, r *reach, source proxy.Source, authority *ca.Authority) (proxy.Options, error) {
@@ -129,8 +111,12 @@ func proxyOptions(c config.Config, r *reach, source proxy.Source, authority *ca.
 	if err != nil {
 		return proxy.Options{}, fmt.Errorf("https.tunnel_hosts: %w", err)
 	}
+	d, err := decider(c, source)
+	if err != nil {
+		return proxy.Options{}, err
+	}
 	o := proxy.Options{
-		Decider:           decider(c, source),
+		Decider:           d,
 		Transport:         r.transport,
 		Dial:              r.dial,
 		Monitor:           c.Mode == "monitor",

@@ -36,6 +36,7 @@ than one URL the sum is on standard error.`,
 	}
 	load := settings(c, e, "agent", "profile")
 	c.Flags().StringVar(&k.robots, "robots", "", "decide against this robots.txt `FILE` (- is standard input); no network")
+	k.who.flags(c.Flags())
 	c.Flags().BoolVar(&k.json, "json", false, "print one JSON object a line")
 	c.Flags().BoolVar(&k.explain, "explain", false, "say all that led to each decision: group, canonical forms, octets, runner-up")
 	c.Flags().BoolVarP(&k.quiet, "quiet", "q", false, "print nothing; the exit code tells")
@@ -57,6 +58,8 @@ type checker struct {
 	env
 	robots               string
 	json, explain, quiet bool
+	who                  asker
+	entry                int // of clients, which gave the settings
 
 	line                                        []byte
 	allowed, disallowed, unreachable, malformed int
@@ -92,16 +95,21 @@ func (k *checker) run(ctx context.Context, c config.Config, args []string, fromF
 		return err
 	}
 	defer closeSource()
+	d, err := k.who.decider(c, source)
+	if err != nil {
+		return err
+	}
+	k.entry = d.Entry()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	urls := readURLs(ctx, k.stdin, args)
-	if !fromFile {
+	if !fromFile && len(d.Overrides) == 0 { // which may say that nobody is to be asked
 		var wait func()
 		urls, wait = warm(ctx, urls, source)
 		defer func() { cancel(); wait() }()
 	}
 	out := bufio.NewWriterSize(k.stdout, 1<<16)
-	err = k.checkAll(ctx, decider(c, source), urls, out)
+	err = k.checkAll(ctx, d, urls, out)
 	if err = errors.Join(err, out.Flush()); err != nil {
 		return err
 	}

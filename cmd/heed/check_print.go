@@ -13,6 +13,7 @@ import (
 func (k *checker) print(out *bufio.Writer, url string, x *policy.Explanation, a *policy.Access) error {
 	if k.json {
 		r := newResult(url, x.Decision, a)
+		r.ClientEntry = k.entry
 		if k.explain {
 			r.Explain = newExplained(x)
 		}
@@ -56,6 +57,8 @@ func appendBecause(b []byte, d *policy.Decision, a *policy.Access) []byte {
 		return append(append(b, "no robots.txt: "...), printable(a.Cause)...)
 	case policy.ReasonUnreachable:
 		return append(append(b, "robots.txt is unreachable: "...), printable(a.Cause)...)
+	case policy.ReasonOverride:
+		return append(append(b, "override: "...), printable(d.Override)...)
 	case policy.ReasonEgressDenied:
 		return append(b, printable(a.Cause)...)
 	}
@@ -128,6 +131,8 @@ type result struct {
 	Line         int            `json:"line,omitempty"`
 	Profile      policy.Profile `json:"profile,omitempty"`
 	DisallowedBy policy.Profile `json:"disallowed_by,omitempty"`
+	ClientEntry  int            `json:"client_entry,omitempty"`
+	Override     string         `json:"override,omitempty"`
 	Robots       *resultRobots  `json:"robots,omitempty"`
 	Explain      *explained     `json:"explain,omitempty"`
 }
@@ -142,7 +147,7 @@ type resultRobots struct {
 }
 
 func newResult(url string, d policy.Decision, a *policy.Access) result {
-	r := result{URL: url, Agent: d.Agent, Verdict: d.Verdict, Reason: d.Reason, Group: d.Group, Rule: d.Rule, Line: d.Line, Profile: d.Profile, DisallowedBy: d.DisallowedBy}
+	r := result{URL: url, Agent: d.Agent, Verdict: d.Verdict, Reason: d.Reason, Group: d.Group, Rule: d.Rule, Line: d.Line, Profile: d.Profile, DisallowedBy: d.DisallowedBy, Override: d.Override}
 	if a.URL != "" {
 		r.Robots = &resultRobots{URL: a.URL, FinalURL: a.FinalURL, Status: a.Status, SHA256: a.SHA256, Stale: a.Stale}
 		if !a.Retrieved.IsZero() {

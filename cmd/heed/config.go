@@ -25,6 +25,9 @@ func configCheck(e env) *cobra.Command {
 		if _, err := newReach(loaded.Config); err != nil {
 			return err
 		}
+		if _, err := decider(loaded.Config, nil); err != nil {
+			return err
+		}
 		if *quiet {
 			return nil
 		}

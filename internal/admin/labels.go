@@ -24,14 +24,15 @@ var reasons = map[policy.Verdict][]policy.Reason{
 	policy.Allow: {
 		policy.ReasonRule, policy.ReasonNoRule, policy.ReasonNoGroup, policy.ReasonRobotsTXT,
 		policy.ReasonUnavailable, policy.ReasonUnreachable, policy.ReasonUnchecked, policy.ReasonUnrestrictedTunnel,
+		policy.ReasonOverride,
 	},
 	policy.Disallow: {
 		policy.ReasonRule, policy.ReasonUnreachable, policy.ReasonUnavailable,
-		policy.ReasonRestrictedTunnel, policy.ReasonEgressDenied,
+		policy.ReasonRestrictedTunnel, policy.ReasonEgressDenied, policy.ReasonOverride,
 	},
 	policy.Error: {
 		policy.ReasonHostMismatch, policy.ReasonBadRequest, policy.ReasonLimit,
-		policy.ReasonUpstream, policy.ReasonInternal,
+		policy.ReasonUpstream, policy.ReasonInternal, policy.ReasonAuth,
 	},
 }
 

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"net/netip"
+
+	"github.com/spf13/pflag"
+
+	"heed/internal/config"
+	"heed/proxy"
+)
+
+// asker is who heed check asks for: the proxy may have settings for some clients.
+type asker struct {
+	user, from string
+}
+
+func (a *asker) flags(fs *pflag.FlagSet) {
+	fs.StringVar(&a.user, "user", "", "answer as for this `NAME` of auth.users_file")
+	fs.StringVar(&a.from, "from", "", "answer as for a client at this `ADDRESS`")
+}
+
+// decider is the one that the proxy would use for such a client.
+func (a asker) decider(c config.Config, source proxy.Source) (proxy.Decider, error) {
+	d, err := decider(c, source)
+	if err != nil {
+		return proxy.Decider{}, err
+	}
+	var from netip.Addr
+	if a.from != "" {
+		if from, err = netip.ParseAddr(a.from); err != nil {
+			return proxy.Decider{}, usage("an IP address, without a port", "--from: %q is not an address", a.from)
+		}
+	}
+	return d.For(a.user, from), nil
+}
