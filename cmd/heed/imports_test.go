@@ -23,6 +23,7 @@ var levels = map[string]int{
 	"heed/policy":            0,
 	"heed/internal/config":   0,
 	"heed/internal/ca":       0,
+	"heed/internal/htpasswd": 0,
 	"heed/internal/netguard": 0,
 	"heed/internal/pace":     0,
 	"heed/proxy":             1,
