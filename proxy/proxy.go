@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -58,6 +59,10 @@ type Options struct {
 	// inside it. Nil: it is in the open.
 	TLS *tls.Config
 
+	// Authenticate reports whether a password is the user's. retry is when it makes
+	// sense to ask again, after too many failures. Nil: everybody may use the proxy.
+	Authenticate func(ctx context.Context, user, password string, from netip.Addr) (ok bool, retry time.Time)
+
 	// Direct answers who asks the proxy port directly, and http://heed.invalid/.
 	// Nil: a 400 says what this is.
 	Direct http.Handler
@@ -84,6 +89,7 @@ type Proxy struct {
 	headerBytes  int
 	page         http.Handler // nil: none
 	pseudonym    string       // in Via
+	authenticate func(ctx context.Context, user, password string, from netip.Addr) (bool, time.Time)
 	distrust     distrust
 
 	headerTimeout time.Duration
@@ -117,7 +123,7 @@ func New(o Options) (*Proxy, error) {
 		decider: o.Decider, transport: o.Transport, dial: o.Dial,
 		leaf: o.Leaf, http2: o.HTTP2, tunnelHosts: o.TunnelHosts, tunnelPolicy: o.TunnelPolicy,
 		userAgent: o.UserAgent, rewrite: o.Rewrite, unreachable: o.UnreachableStatus,
-		headerBytes: o.HeaderBytes, page: o.Direct, headerTimeout: o.HeaderTimeout,
+		headerBytes: o.HeaderBytes, page: o.Direct, authenticate: o.Authenticate, headerTimeout: o.HeaderTimeout,
 		onRecord: o.OnRecord, log: o.Log,
 		inner: newPipeListener(), innerDone: make(chan struct{}),
 	}
@@ -188,6 +194,9 @@ func (l goproxyLog) Printf(format string, v ...any) {
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x, r := p.begin(w, r)
 	defer x.end()
+	if !x.admit(r) {
+		return
+	}
 	if r.Method == http.MethodConnect {
 		x.connect(r)
 		return

@@ -5,10 +5,12 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"time"
 
 	"heed/internal/config"
+	"heed/internal/htpasswd"
 	"heed/policy"
 	"heed/proxy"
 )
@@ -39,6 +41,24 @@ func decider(c config.Config, source proxy.Source) (proxy.Decider, error) {
 		d.Overrides = append(d.Overrides, override)
 	}
 	return d, nil
+}
+
+// users are who may use the proxy; nil when everybody may.
+func users(c config.Config, log *slog.Logger) (*htpasswd.Users, error) {
+	if c.Auth.UsersFile == "" {
+		return nil, nil
+	}
+	u, err := htpasswd.Open(c.Auth.UsersFile, func(err error) {
+		if err != nil {
+			log.Error("users file not read again; the users stay as they were", "error", err)
+			return
+		}
+		log.Info("users file read again")
+	})
+	if err != nil {
+		return nil, usage("htpasswd -B makes such a file", "auth.users_file: %w", err)
+	}
+	return u, nil
 }
 
 func policySettings(c config.Config) policy.Settings {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log/slog"
 	"net/netip"
 
 	"github.com/spf13/pflag"
@@ -29,6 +30,15 @@ func (a asker) decider(c config.Config, source proxy.Source) (proxy.Decider, err
 	if a.from != "" {
 		if from, err = netip.ParseAddr(a.from); err != nil {
 			return proxy.Decider{}, usage("an IP address, without a port", "--from: %q is not an address", a.from)
+		}
+	}
+	if a.user != "" {
+		known, err := users(c, slog.New(slog.DiscardHandler))
+		if err != nil {
+			return proxy.Decider{}, err
+		}
+		if !known.Has(a.user) {
+			return proxy.Decider{}, usage("the proxy would not let such a user in", "--user: auth.users_file does not know %q", a.user)
 		}
 	}
 	return d.For(a.user, from), nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 )
@@ -26,6 +27,9 @@ func configCheck(e env) *cobra.Command {
 			return err
 		}
 		if _, err := decider(loaded.Config, nil); err != nil {
+			return err
+		}
+		if _, err := users(loaded.Config, slog.New(slog.DiscardHandler)); err != nil {
 			return err
 		}
 		if *quiet {

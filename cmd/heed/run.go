@@ -94,6 +94,7 @@ func (r *runner) run(loaded *config.Loaded, args []string) (err error) {
 		return err
 	}
 	c.Listen, c.TLS, c.Admin.Listen = "127.0.0.1:0", config.TLS{}, ""
+	c.Auth.UsersFile = "" // the command would have to know a name
 	if r.quiet {
 		c.Log.Level = "error"
 	}

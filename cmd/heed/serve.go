@@ -132,6 +132,13 @@ func newServer(c config.Config, e env, log *slog.Logger) (s *server, err error) 
 	if err != nil {
 		return s, err
 	}
+	known, err := users(c, log)
+	if err != nil {
+		return s, err
+	}
+	if known != nil {
+		po.Authenticate = known.Check
+	}
 	if err := s.bind(c, r); err != nil {
 		return s, err
 	}
@@ -246,8 +253,9 @@ func (s *server) announce(c config.Config) {
 	if c.Robots.OnUnreachable == "allow" {
 		s.log.Warn("robots.on_unreachable is allow: sites whose robots.txt cannot be had are crawled, against RFC 9309 2.3.1.4")
 	}
-	if addr, ok := s.listener.Addr().(*net.TCPAddr); ok && !addr.IP.IsLoopback() {
-		s.log.Warn("the proxy listens beyond loopback: whoever reaches it can use it", "listen", s.listener.Addr().String())
+	if addr, ok := s.listener.Addr().(*net.TCPAddr); ok && !addr.IP.IsLoopback() && c.Auth.UsersFile == "" {
+		s.log.Warn("OPEN PROXY: it listens beyond loopback without authentication, and whoever reaches it can use it; set auth.users_file, or listen on 127.0.0.1",
+			"listen", s.listener.Addr().String())
 	}
 }
 
