@@ -3,8 +3,10 @@ package proxy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/elazarl/goproxy"
@@ -45,6 +47,10 @@ func (x *exchange) connect(r *http.Request) {
 		x.deliver(x.looped(r, errLoop))
 		return
 	}
+	if len(x.p.connectPorts) > 0 && !slices.Contains(x.p.connectPorts, origin.Port) {
+		x.refusePort()
+		return
+	}
 	pl := plan{origin: origin}
 	if !x.p.intercepts(origin) {
 		if !x.permitTunnel(r) {
@@ -57,6 +63,16 @@ func (x *exchange) connect(r *http.Request) {
 		defer pl.tunnel.Close()
 	}
 	x.p.goproxy.ServeHTTP(&x.w, r.WithContext(context.WithValue(r.Context(), planKey{}, pl)))
+}
+
+// refusePort answers a CONNECT to a port that none may lead to (RFC 9110 9.3.6).
+// Monitor mode is no help: no robots.txt is obeyed by it.
+func (x *exchange) refusePort() {
+	x.rec.Decision = policy.Decision{Reason: policy.ReasonRestrictedTunnel, Agent: x.rules.agent()}
+	x.rec.Enforced = true
+	ref := x.disallowed()
+	ref.detail = fmt.Sprintf("CONNECT to port %d is not allowed: https.connect_ports does not name it", x.target.Origin.Port)
+	x.refuse(ref)
 }
 
 // onConnect is goproxy's CONNECT hook.

@@ -46,6 +46,7 @@ type Options struct {
 	HTTP2        bool  // offer HTTP/2 to clients inside interception
 	TunnelHosts  Hosts // never intercepted
 	TunnelPolicy TunnelPolicy
+	ConnectPorts []uint16 // that CONNECT may name; empty: any
 
 	UserAgent         string // what Rewrite puts
 	Rewrite           Rewrite
@@ -83,6 +84,7 @@ type Proxy struct {
 	http2        bool
 	tunnelHosts  Hosts
 	tunnelPolicy TunnelPolicy
+	connectPorts []uint16
 	userAgent    string
 	rewrite      Rewrite
 	unreachable  int
@@ -121,7 +123,7 @@ func New(o Options) (*Proxy, error) {
 	}
 	p := &Proxy{
 		decider: o.Decider, transport: o.Transport, dial: o.Dial,
-		leaf: o.Leaf, http2: o.HTTP2, tunnelHosts: o.TunnelHosts, tunnelPolicy: o.TunnelPolicy,
+		leaf: o.Leaf, http2: o.HTTP2, tunnelHosts: o.TunnelHosts, tunnelPolicy: o.TunnelPolicy, connectPorts: o.ConnectPorts,
 		userAgent: o.UserAgent, rewrite: o.Rewrite, unreachable: o.UnreachableStatus,
 		headerBytes: o.HeaderBytes, page: o.Direct, authenticate: o.Authenticate, headerTimeout: o.HeaderTimeout,
 		onRecord: o.OnRecord, log: o.Log,

@@ -133,6 +133,9 @@ func proxyOptions(c config.Config, r *reach, source proxy.Source, authority *ca.
 	if o.TLS, err = listenTLS(c.TLS); err != nil {
 		return proxy.Options{}, err
 	}
+	for _, port := range c.HTTPS.ConnectPorts {
+		o.ConnectPorts = append(o.ConnectPorts, uint16(port)) // validated
+	}
 	if authority != nil {
 		o.Leaf = authority.Leaf
 	}
