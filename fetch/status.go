@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"heed/internal/netguard"
+	"heed/internal/upstream"
 	"heed/policy"
 )
 
@@ -50,11 +51,14 @@ func cause(ctx context.Context, err error) string {
 		dns    *net.DNSError
 		op     *net.OpError
 		long   *http.MaxBytesError
+		proxy  *upstream.Error
 	)
 	text := err.Error()
 	switch {
 	case errors.As(err, &denied):
 		text = denied.Error()
+	case errors.As(err, &proxy):
+		text = proxy.Error()
 	case errors.As(err, &dns):
 		text = "DNS: " + dns.Err
 	case errors.As(err, &long):

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"heed/internal/netguard"
+	"heed/internal/upstream"
 	"heed/policy"
 )
 
@@ -31,8 +32,29 @@ func failureOf(err error, o policy.Origin) failure {
 		return failure{http.StatusForbidden, "destination_ip_prohibited", deniedDetail(o), policy.ReasonEgressDenied}
 	}
 	f := upstreamFailure(err)
-	f.detail = o.Authority() + ": " + f.detail
+	var chained *upstream.Error
+	if errors.As(err, &chained) {
+		f = chainedFailure(chained, f)
+	} else {
+		f.detail = o.Authority() + ": " + f.detail
+	}
 	f.reason = policy.ReasonUpstream
+	return f
+}
+
+// chainedFailure is the failure of the proxy that leads out. f is what the error
+// would mean if it were an origin's.
+func chainedFailure(err *upstream.Error, f failure) failure {
+	switch err.Status {
+	case 0:
+		f.detail = "the upstream proxy (egress.proxy): " + f.detail
+		return f
+	case http.StatusProxyAuthRequired:
+		f.kind, f.detail = "proxy_configuration_error", "the upstream proxy wants other credentials than egress.proxy has"
+	default:
+		f.kind, f.detail = "destination_unavailable", err.Error()
+	}
+	f.status = http.StatusBadGateway
 	return f
 }
 

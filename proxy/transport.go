@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"heed/internal/upstream"
 	"heed/policy"
 )
 
@@ -14,8 +15,9 @@ import (
 // means no limit, of Dial net.Dialer's own behaviour, which no guard checks.
 type TransportOptions struct {
 	Dial                  func(ctx context.Context, network, address string) (net.Conn, error)
-	TLS                   *tls.Config // roots; nil: the system's
-	Insecure              Hosts       // certificates of these are not verified
+	TLS                   *tls.Config       // roots; nil: the system's
+	Insecure              Hosts             // certificates of these are not verified
+	Upstreams             *upstream.Proxies // that lead out, where they do; nil: none
 	ResponseHeaderTimeout time.Duration
 	TLSHandshakeTimeout   time.Duration
 	IdleTimeout           time.Duration
@@ -25,9 +27,17 @@ type TransportOptions struct {
 // Transport reaches origins over HTTP/1.1 and HTTP/2. It is shared by carried
 // requests and robots.txt fetches and safe for concurrent use.
 type Transport struct {
-	verified   *http.Transport
-	unverified *http.Transport
-	insecure   Hosts
+	direct    *lane
+	upstreams *upstream.Proxies
+	through   map[*upstream.Proxy]*lane
+	insecure  Hosts
+}
+
+// lane is one way out.
+type lane struct {
+	verified, unverified *http.Transport
+	proxy                *upstream.Proxy // that requests in the open are sent to; nil: to the origin
+	sockets              *http.Transport // for WebSockets in the open, where there is such a proxy
 }
 
 // NewTransport returns a Transport. Environment proxies are ignored, bodies stay
@@ -47,13 +57,20 @@ func NewTransport(o TransportOptions) *Transport {
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: o.HeaderBytes,
 	}
-	t := &Transport{verified: base, insecure: o.Insecure}
-	t.unverified = base.Clone()
-	if t.unverified.TLSClientConfig == nil {
-		t.unverified.TLSClientConfig = &tls.Config{}
+	t := &Transport{direct: newLane(base), upstreams: o.Upstreams, through: map[*upstream.Proxy]*lane{}, insecure: o.Insecure}
+	for _, p := range o.Upstreams.All() {
+		t.through[p] = laneThrough(p, base.Clone())
 	}
-	t.unverified.TLSClientConfig.InsecureSkipVerify = true
 	return t
+}
+
+func newLane(base *http.Transport) *lane {
+	l := &lane{verified: base, unverified: base.Clone()}
+	if l.unverified.TLSClientConfig == nil {
+		l.unverified.TLSClientConfig = &tls.Config{}
+	}
+	l.unverified.TLSClientConfig.InsecureSkipVerify = true
+	return l
 }
 
 const (
@@ -66,16 +83,29 @@ const (
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Scheme == "https" && (len(t.insecure.exact) > 0 || len(t.insecure.suffix) > 0) {
-		if o, err := policy.ParseOrigin(r.URL.Scheme, r.URL.Host); err == nil && t.insecure.Has(o) {
-			return t.unverified.RoundTrip(r)
-		}
+	l := t.direct
+	p, err := t.upstreams.For(r.URL)
+	if err != nil {
+		return nil, err
 	}
-	return t.verified.RoundTrip(r)
+	if p != nil {
+		l = t.through[p]
+	}
+	if r.URL.Scheme == "https" {
+		if len(t.insecure.exact) > 0 || len(t.insecure.suffix) > 0 {
+			if o, err := policy.ParseOrigin(r.URL.Scheme, r.URL.Host); err == nil && t.insecure.Has(o) {
+				return l.unverified.RoundTrip(r)
+			}
+		}
+		return l.verified.RoundTrip(r)
+	}
+	return l.roundTripOpen(r)
 }
 
 // CloseIdleConnections closes what no request is using.
 func (t *Transport) CloseIdleConnections() {
-	t.verified.CloseIdleConnections()
-	t.unverified.CloseIdleConnections()
+	t.direct.closeIdle()
+	for _, l := range t.through {
+		l.closeIdle()
+	}
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"strings"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"heed/internal/ca"
 	"heed/internal/config"
 	"heed/internal/netguard"
+	"heed/internal/upstream"
 	"heed/proxy"
 )
 
@@ -28,9 +31,9 @@ type reach struct {
 	transport *proxy.Transport
 }
 
-func newReach(c config.Config) (*reach, error) {
+func newReach(c config.Config, e env) (*reach, error) {
 	r := &reach{guard: netguard.New(c.Egress.Allow, c.Egress.Deny)}
-	r.dial = r.guard.DialContext(c.Egress.DialTimeout)
+	direct := r.guard.DialContext(c.Egress.DialTimeout)
 	roots, err := originRoots(c.Egress.CAFile)
 	if err != nil {
 		return nil, err
@@ -39,12 +42,43 @@ func newReach(c config.Config) (*reach, error) {
 	if err != nil {
 		return nil, fmt.Errorf("egress.insecure_hosts: %w", err)
 	}
-	r.transport = newTransport(c, r.dial, roots, insecure)
+	proxies, err := newUpstreams(c.Egress, r.guard, roots, e)
+	if err != nil {
+		return nil, err
+	}
+	r.dial = dialFunc(proxies.Dial(upstream.DialFunc(direct)))
+	o := transportOptions(c, direct, roots, insecure)
+	o.Upstreams = proxies
+	r.transport = proxy.NewTransport(o)
 	return r, nil
 }
 
+// newUpstreams reads egress.proxy. Of the guard's refusals only one concerns the
+// proxy itself: what the operator names may be dialled, but not heed by heed.
+func newUpstreams(c config.Egress, guard *netguard.Guard, roots *x509.CertPool, e env) (*upstream.Proxies, error) {
+	p, err := upstream.New(upstream.Options{
+		Proxy: c.Proxy, Getenv: e.getenv, Timeout: c.DialTimeout, Check: guard.CheckPort,
+		TLS: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		Own: func(addr netip.AddrPort) error {
+			var denied *netguard.DeniedError
+			if err := guard.CheckPort(addr); errors.As(err, &denied) && denied.Own {
+				return err
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		return nil, usage("http://, https:// or socks5:// with [user:password@]host:port", "egress.proxy: %w", err)
+	}
+	return p, nil
+}
+
 func newTransport(c config.Config, dial dialFunc, roots *x509.CertPool, insecure proxy.Hosts) *proxy.Transport {
-	return proxy.NewTransport(proxy.TransportOptions{
+	return proxy.NewTransport(transportOptions(c, dial, roots, insecure))
+}
+
+func transportOptions(c config.Config, dial dialFunc, roots *x509.CertPool, insecure proxy.Hosts) proxy.TransportOptions {
+	return proxy.TransportOptions{
 		Dial:                  dial,
 		TLS:                   &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		Insecure:              insecure,
@@ -52,7 +86,7 @@ func newTransport(c config.Config, dial dialFunc, roots *x509.CertPool, insecure
 		TLSHandshakeTimeout:   c.Egress.DialTimeout,
 		IdleTimeout:           c.Egress.IdleTimeout,
 		HeaderBytes:           int64(c.Limits.HeaderBytes),
-	})
+	}
 }
 
 // originRoots returns the roots that origins are verified against: nil, which

@@ -20,7 +20,7 @@ func (k *checker) source(c config.Config, fromFile bool) (proxy.Source, func(), 
 		s, err := k.readFile(int64(c.Robots.MaxSize))
 		return s, func() {}, err
 	}
-	r, err := newReach(c)
+	r, err := newReach(c, k.env)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -23,7 +23,7 @@ func configCheck(e env) *cobra.Command {
 			return err
 		}
 		// What names other files is only known to be good once they are read.
-		if _, err := newReach(loaded.Config); err != nil {
+		if _, err := newReach(loaded.Config, e); err != nil {
 			return err
 		}
 		if _, err := decider(loaded.Config, nil); err != nil {

@@ -26,6 +26,7 @@ var levels = map[string]int{
 	"heed/internal/htpasswd": 0,
 	"heed/internal/netguard": 0,
 	"heed/internal/pace":     0,
+	"heed/internal/upstream": 0,
 	"heed/proxy":             1,
 	"heed/fetch":             1,
 	"heed/fetch/filestore":   2,

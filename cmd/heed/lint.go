@@ -139,7 +139,7 @@ func (l *linter) fetch(ctx context.Context, c config.Config, url string) ([]byte
 	if target.Path == "/" {
 		url = target.Origin.RobotsURL()
 	}
-	r, err := newReach(c)
+	r, err := newReach(c, l.env)
 	if err != nil {
 		return nil, err
 	}

@@ -94,7 +94,7 @@ func (r *robotsRun) direct(ctx context.Context, c config.Config, setting string,
 		return usage("ask a running heed (--admin), or name file:PATH or redis://...", "--store memory: is nowhere but inside a running heed")
 	}
 	defer func() { _ = backend.Close() }()
-	reach, err := newReach(c)
+	reach, err := newReach(c, r.env)
 	if err != nil {
 		return err
 	}

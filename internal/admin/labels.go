@@ -48,7 +48,7 @@ var failureTypes = []string{
 	"http_response_incomplete", "http_response_header_section_size", "http_response_header_size",
 	"http_response_body_size", "http_response_trailer_section_size", "http_response_trailer_size",
 	"http_response_transfer_coding", "http_response_content_coding", "http_response_timeout",
-	"http_upgrade_failed", "http_protocol_error", "proxy_loop_detected",
+	"http_upgrade_failed", "http_protocol_error", "proxy_loop_detected", "proxy_configuration_error",
 }
 
 func outcomeOf(d policy.Decision) outcome {
