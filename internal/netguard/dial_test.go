@@ -145,3 +145,25 @@ func answer(query []byte, records map[uint16][]byte) []byte {
 	out = append(out, 0xc0, 12, byte(kind>>8), byte(kind), 0, 1, 0, 0, 0, 60, 0, byte(len(data)))
 	return append(out, data...)
 }
+
+// A name that answers differently the second time gains nothing.
+func TestRebinding(t *testing.T) {
+	l := listen(t, "127.0.0.1:0")
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	serveDNS(t, map[uint16][]byte{1: {127, 0, 0, 1}})
+	dial := netguard.New(prefixes("127.0.0.1/32"), nil).DialContext(5 * time.Second)
+	conn, err := dial(t.Context(), "tcp", "site.example:"+port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	serveDNS(t, map[uint16][]byte{1: {127, 0, 0, 2}})
+	conn, err = dial(t.Context(), "tcp", "site.example:"+port)
+	if conn != nil {
+		conn.Close()
+	}
+	var denied *netguard.DeniedError
+	if !errors.As(err, &denied) {
+		t.Errorf("the second time: %v", err)
+	}
+}
