@@ -62,11 +62,9 @@ func run(args []string, e env) int {
 	})
 	root.AddCommand(serveCommand(e), runCommand(given), checkCommand(e), lintCommand(e), demoCommand(e), caCommand(e), robotsCommand(e),
 		configCommand(e), envCommand(e), healthCommand(e), versionCommand(e))
-	root.SetVersionTemplate("heed {{.Version}}\n")
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)
-	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", "{{if not .HasAvailableSubCommands}}", 1))
 	wrapArgs(root)
 	return report(e.stderr, root.Execute())
 }

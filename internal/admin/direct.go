@@ -2,11 +2,9 @@ package admin
 
 import (
 	_ "embed"
-	"html/template"
 	"net"
 	"net/http"
 	"strings"
-	texttemplate "text/template"
 
 	"heed/proxy"
 )
@@ -29,9 +27,6 @@ var (
 	directHTML string
 	//go:embed direct.txt
 	directText string
-
-	directPage  = template.Must(template.New("direct").Parse(directHTML))
-	directPlain = texttemplate.Must(texttemplate.New("direct").Parse(directText))
 )
 
 // Direct returns what the proxy port answers to a request for itself: a page
@@ -64,17 +59,28 @@ func directIndex(o DirectOptions) http.HandlerFunc {
 		scheme = "https://"
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
-		data := struct{ Proxy, Fingerprint string }{scheme + reachedAs(r, o.Address), o.Fingerprint}
+		// reachedAs lets no octet through that means anything to HTML.
+		fill := strings.NewReplacer("@PROXY@", scheme+reachedAs(r, o.Address), "@FINGERPRINT@", o.Fingerprint).Replace
 		w.Header().Set("Vary", "Accept")
 		if !strings.Contains(r.Header.Get("Accept"), "text/html") {
 			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-			_ = directPlain.Execute(w, data) // a client that went away has nobody left to tell
+			writeText(w, fill(directVariant(directText, o)))
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
-		_ = directPage.Execute(w, data)
+		_, _ = w.Write([]byte(fill(directVariant(directHTML, o)))) // a client that went away has nobody left to tell
 	}
+}
+
+// directVariant chooses between the two middle parts of a page: with a CA to trust,
+// and without.
+func directVariant(page string, o DirectOptions) string {
+	parts := strings.Split(page, "@---@\n")
+	if o.Fingerprint != "" {
+		return parts[0] + parts[1] + parts[3]
+	}
+	return parts[0] + parts[2] + parts[3]
 }
 
 // proxyPAC answers with a proxy auto-configuration for the address by which the
