@@ -87,7 +87,7 @@ func ParseHostPattern(text string) (HostPattern, error) {
 		p.kind, name = patternBelow, name[2:]
 	}
 	if strings.Contains(name, "*") {
-		return HostPattern{}, errors.New("a * elsewhere than alone or in a leading *.")
+		return HostPattern{}, errors.New("a star elsewhere than alone or before a leading dot")
 	}
 	origin, err := ParseOrigin("https", name)
 	if err != nil {

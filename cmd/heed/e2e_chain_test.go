@@ -137,7 +137,7 @@ func everyPath(t *testing.T, up chain, authority []byte, credentials bool) {
 	plain, secure, pinned := newChainSite(t, false, "User-agent: *\nDisallow: /no\n"), newChainSite(t, true, ""), newChainSite(t, true, "")
 	userinfo := map[bool]string{true: upstreamUserinfo}[credentials]
 	p := startProcess(t, nil, "HEED_EGRESS_PROXY="+up.url(userinfo), "HEED_HTTPS_TUNNEL_HOSTS="+pinned.Listener.Addr().String(),
-		"HEED_EGRESS_CA_FILE="+rootsFile(t, authority, plain, secure, pinned))
+		"HEED_LIMITS_SHUTDOWN_GRACE=2s", "HEED_EGRESS_CA_FILE="+rootsFile(t, authority, plain, secure, pinned))
 	for _, http2 := range []bool{false, true} {
 		c := p.client(http2)
 		for _, s := range []*chainSite{plain, secure} {
@@ -209,6 +209,7 @@ func webSocket(t *testing.T, p *process, s *chainSite, secure bool) {
 	if secure {
 		c, target = insideTunnel(t, p.addr, host), "/ws"
 	}
+	defer c.Close() // heed's end would wait for it
 	fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", target, host)
 	r := bufio.NewReader(c)
 	res, err := http.ReadResponse(r, nil)
@@ -239,6 +240,7 @@ func tunnelled(t *testing.T, p *process, s *chainSite) {
 	t.Helper()
 	host := s.Listener.Addr().String()
 	c := insideTunnel(t, p.addr, host).(*tls.Conn)
+	defer c.Close()
 	fmt.Fprintf(c, "GET /pinned HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", host)
 	all, _ := io.ReadAll(c)
 	if !strings.Contains(string(all), "GET /pinned") || !c.ConnectionState().PeerCertificates[0].Equal(s.Certificate()) {
