@@ -11,30 +11,10 @@ import (
 	"time"
 
 	"heed/internal/netguard"
+	"heed/internal/testtool"
 	"heed/policy"
 	"heed/proxy"
 )
-
-// egressClasses has an address of each class that is not dialled, and the CIDR
-// that would allow it.
-var egressClasses = []struct{ name, addr, cidr string }{
-	{"private", "10.0.0.1", "10.0.0.0/8"}, {"private", "172.16.0.1", "172.16.0.0/12"}, {"private", "192.168.0.1", "192.168.0.0/16"},
-	{"unique local", "fd00::1", "fc00::/7"},
-	{"loopback", "127.0.0.1", "127.0.0.0/8"}, {"loopback", "::1", "::1/128"},
-	{"link-local", "169.254.1.1", "169.254.0.0/16"}, {"link-local", "fe80::1", "fe80::/10"},
-	{"metadata", "169.254.169.254", "169.254.169.254/32"}, {"metadata", "fd00:ec2::254", "fd00:ec2::254/128"},
-	{"metadata", "168.63.129.16", "168.63.129.16/32"}, {"metadata", "100.100.100.200", "100.100.100.200/32"},
-	{"CGNAT", "100.64.0.1", "100.64.0.0/10"},
-	{"benchmarking", "198.18.0.1", "198.18.0.0/15"},
-	{"documentation", "192.0.2.1", "192.0.2.0/24"}, {"documentation", "2001:db8::1", "2001:db8::/32"},
-	{"multicast", "224.0.0.1", "224.0.0.0/4"}, {"multicast", "ff02::1", "ff00::/8"},
-	{"unspecified", "0.0.0.0", "0.0.0.0/32"}, {"unspecified", "::", "::/128"},
-	{"mapped", "::ffff:127.0.0.1", "127.0.0.0/8"},
-	{"compatible", "::808:808", "::/96"},
-	{"NAT64", "64:ff9b::808:808", "64:ff9b::/96"},
-	{"6to4", "2002:808:808::1", "2002::/16"},
-	{"Teredo", "2001::f7f7:f7f7", "2001::/32"},
-}
 
 func TestNoClassOfAddressesIsReachedByLiteral(t *testing.T) {
 	guard := netguard.New(nil, nil)
@@ -44,8 +24,8 @@ func TestNoClassOfAddressesIsReachedByLiteral(t *testing.T) {
 	}
 	intercepting := start(t, robots{}, nil, guarded)
 	tunnelling := start(t, robots{}, nil, guarded, func(o *proxy.Options) { o.Leaf = nil })
-	for _, c := range egressClasses {
-		host := c.addr
+	for _, c := range testtool.Special {
+		host := c.Addr
 		if strings.Contains(host, ":") {
 			host = "[" + host + "]"
 		}
@@ -63,15 +43,15 @@ func TestNoClassOfAddressesIsReachedByLiteral(t *testing.T) {
 		} {
 			if res.StatusCode != 403 || !strings.HasPrefix(res.Header.Get("Proxy-Status"), "heed; error=destination_ip_prohibited") ||
 				!strings.Contains(res.Header.Get("Proxy-Status"), "egress.allow") {
-				t.Errorf("%s, %s by %s: %d %v", c.name, c.addr, way, res.StatusCode, res.Header)
+				t.Errorf("%s, %s by %s: %d %v", c.Class, c.Addr, way, res.StatusCode, res.Header)
 			}
 		}
 		// Nothing but the one CIDR is needed. Most of them must not be dialled here.
-		if err := netguard.New([]netip.Prefix{netip.MustParsePrefix(c.cidr)}, nil).Check(netip.MustParseAddr(c.addr)); err != nil {
-			t.Errorf("%s is not allowed by %s: %v", c.addr, c.cidr, err)
+		if err := netguard.New([]netip.Prefix{netip.MustParsePrefix(c.CIDR)}, nil).Check(netip.MustParseAddr(c.Addr)); err != nil {
+			t.Errorf("%s is not allowed by %s: %v", c.Addr, c.CIDR, err)
 		}
 	}
-	for _, r := range append(intercepting.wait(4*len(egressClasses)), tunnelling.wait(len(egressClasses))...) {
+	for _, r := range append(intercepting.wait(4*len(testtool.Special)), tunnelling.wait(len(testtool.Special))...) {
 		if r.Decision.Verdict != policy.Disallow || r.Decision.Reason != policy.ReasonEgressDenied || r.Err == "" {
 			t.Errorf("record %+v", r)
 		}
