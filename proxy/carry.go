@@ -1,16 +1,12 @@
 package proxy
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptrace"
-	"net/textproto"
 	"strings"
-	"sync"
 
 	"github.com/elazarl/goproxy"
 
@@ -59,9 +55,7 @@ func (p *Proxy) rewriteAgent(h http.Header) {
 // roundTrip is the goproxy.RoundTripper of carried requests. It never returns an
 // error: a failure is an answer too.
 func (x *exchange) roundTrip(r *http.Request, _ *goproxy.ProxyCtx) (*http.Response, error) {
-	r, stopInterim := x.relayInterim(r)
 	res, err := x.p.transport.RoundTrip(r)
-	stopInterim()
 	if err == nil {
 		if err = misread(res); err != nil {
 			_ = res.Body.Close()
@@ -126,37 +120,18 @@ func (x *exchange) failed(r *http.Request, err error) *http.Response {
 	return x.answer(r, refusal{status: f.status, token: f.kind, title: title, detail: f.detail})
 }
 
-// relayInterim passes 1xx answers on (RFC 9110 15.2), but for 100, which net/http
-// sends itself when the body is read. The returned function ends that: after the
-// final answer an interim one would be out of order.
-func (x *exchange) relayInterim(r *http.Request) (*http.Request, func()) {
-	var mu sync.Mutex
-	ended, major := false, 1
-	trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
-		mu.Lock()
-		defer mu.Unlock()
-		if s, ok := i.Conn.(*tls.Conn); ok && s.ConnectionState().NegotiatedProtocol == "h2" {
-			major = 2
-		}
-	}, Got1xxResponse: func(status int, header textproto.MIMEHeader) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if ended || status == http.StatusContinue || !x.req.ProtoAtLeast(1, 1) {
-			return nil // RFC 9110 15.2: HTTP/1.0 does not know them
-		}
-		h := x.w.Header()
-		maps.Copy(h, http.Header(header))
-		scrubResponse(h, x.rec.Intercepted)
-		x.p.addVia(h, major, 1)
-		x.w.ResponseWriter.WriteHeader(status)
-		clear(h)
-		return nil
-	}}
-	return r.WithContext(httptrace.WithClientTrace(r.Context(), trace)), func() {
-		mu.Lock()
-		defer mu.Unlock()
-		ended = true
+// Interim passes 1xx answers on (RFC 9110 15.2), but for 100, which net/http sends
+// itself when the body is read. It implements http1.Interim.
+func (x *exchange) Interim(major, status int, header http.Header) {
+	if !x.req.ProtoAtLeast(1, 1) {
+		return // RFC 9110 15.2: HTTP/1.0 does not know them
 	}
+	h := x.w.Header()
+	maps.Copy(h, header)
+	scrubResponse(h, x.rec.Intercepted)
+	x.p.addVia(h, major, 1)
+	x.w.ResponseWriter.WriteHeader(status)
+	clear(h)
 }
 
 // watchedBody remembers that a body broke off. goproxy's copy would end the

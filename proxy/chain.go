@@ -2,57 +2,50 @@ package proxy
 
 import (
 	"context"
+	"encoding/base64"
+	"net"
 	"net/http"
 	"net/url"
-	"strings"
 
+	"heed/internal/http1"
 	"heed/internal/upstream"
 )
 
 // laneThrough is the way out through another proxy. A SOCKS proxy is a way to
 // open connections, and all else stays as it is. To an HTTP proxy requests in the
 // open are sent whole; the others travel in tunnels.
-func laneThrough(p *upstream.Proxy, base *http.Transport) *lane {
+func laneThrough(p *upstream.Proxy, o TransportOptions) *lane {
+	l := newLane(o, p.DialContext)
 	u, forwards := p.Forwards()
 	if !forwards {
-		base.DialContext = p.DialContext
-		return newLane(base)
+		return l
 	}
-	sockets := base.Clone()
-	sockets.DialContext = p.DialContext
-	base.DialContext = p.DialProxy
-	base.Proxy = func(r *http.Request) (*url.URL, error) { return u, p.CheckURL(r.URL) }
-	base.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, _ *http.Request, res *http.Response) error {
-		if res.StatusCode != http.StatusOK {
-			return upstream.Refused(res.StatusCode)
-		}
-		return nil
+	forward := clientOptions(o, func(ctx context.Context, _ *url.URL) (net.Conn, error) {
+		return p.DialProxy(ctx, "tcp", u.Host)
+	})
+	forward.Forward = true
+	if u.User != nil {
+		password, _ := u.User.Password()
+		forward.Authorization = "Basic " + base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password))
 	}
-	l := newLane(base)
-	l.proxy, l.sockets = p, sockets
+	l.proxy, l.sockets, l.open = p, l.open, http1.New(forward)
 	return l
 }
 
 // roundTripOpen carries a request without TLS.
 func (l *lane) roundTripOpen(r *http.Request) (*http.Response, error) {
 	if l.proxy == nil {
-		return l.verified.RoundTrip(r)
+		return l.open.RoundTrip(r)
 	}
 	if r.Header["Upgrade"] != nil {
 		// RFC 6455 4.1: a WebSocket takes a tunnel through a proxy, which need
 		// not understand it then.
 		return l.sockets.RoundTrip(r)
 	}
-	if path := r.URL.Opaque; path != "" && !strings.HasPrefix(path, "//") {
-		// net/http would send it as it is, without scheme and host. A server's own
-		// "*" is an empty path to a proxy (RFC 9112 3.2.4).
-		absolute := *r.URL
-		absolute.Opaque = "//" + r.URL.Host + strings.TrimPrefix(path, "*")
-		clone := *r
-		clone.URL = &absolute
-		r = &clone
+	if err := l.proxy.CheckURL(r.URL); err != nil {
+		return nil, err
 	}
-	res, err := l.verified.RoundTrip(r)
+	res, err := l.open.RoundTrip(r)
 	if err == nil && res.StatusCode == http.StatusProxyAuthRequired {
 		// It asks us. To the client it would be heed that asks, and to whoever
 		// wants a robots.txt an origin that has none.
@@ -63,8 +56,9 @@ func (l *lane) roundTripOpen(r *http.Request) (*http.Response, error) {
 }
 
 func (l *lane) closeIdle() {
-	l.verified.CloseIdleConnections()
-	l.unverified.CloseIdleConnections()
+	l.open.CloseIdleConnections()
+	l.verified.closeIdle()
+	l.unverified.closeIdle()
 	if l.sockets != nil {
 		l.sockets.CloseIdleConnections()
 	}

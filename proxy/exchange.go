@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"heed/internal/http1"
 	"heed/policy"
 )
 
@@ -36,6 +37,20 @@ type exchange struct {
 }
 
 type exchangeKey struct{}
+
+// exchangeContext is a request's context that knows the exchange.
+type exchangeContext struct {
+	context.Context
+	x *exchange
+}
+
+// Value implements context.Context.
+func (c *exchangeContext) Value(key any) any {
+	if key == (exchangeKey{}) || key == http1.InterimKey {
+		return c.x
+	}
+	return c.Context.Value(key)
+}
 
 // exchangeOf returns the exchange that ServeHTTP put into the context.
 func exchangeOf(r *http.Request) *exchange {
@@ -62,7 +77,7 @@ func (p *Proxy) begin(w http.ResponseWriter, r *http.Request) (*exchange, *http.
 	}
 	// A copy, because net/http looks at the body in its own request to know what
 	// is left of it.
-	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+	r = r.WithContext(&exchangeContext{r.Context(), x})
 	x.upload = watchUpload(r)
 	return x, r
 }

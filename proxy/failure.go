@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"heed/internal/http1"
 	"heed/internal/netguard"
 	"heed/internal/upstream"
 	"heed/policy"
@@ -89,7 +90,7 @@ func upstreamFailure(err error) failure {
 		return failure{status: bad, kind: "connection_refused", detail: "connection refused"}
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return failure{status: bad, kind: "destination_ip_unroutable", detail: "no route to it"}
-	case timedOut(err) && errors.As(err, &op) && op.Op == "dial", strings.Contains(err.Error(), "TLS handshake timeout"):
+	case timedOut(err) && errors.As(err, &op) && op.Op == "dial", errors.Is(err, errHandshakeTimeout):
 		return failure{status: late, kind: "connection_timeout", detail: "no connection in time"}
 	case timedOut(err):
 		return failure{status: late, kind: "http_response_timeout", detail: "no answer in time"}
@@ -99,7 +100,7 @@ func upstreamFailure(err error) failure {
 		return failure{status: bad, kind: "connection_terminated", detail: "the origin closed the connection"}
 	case errors.Is(err, errUpgrade):
 		return failure{status: bad, kind: "http_upgrade_failed", detail: err.Error()}
-	case strings.Contains(err.Error(), "server response headers exceeded"):
+	case errors.Is(err, http1.ErrHeaderTooLarge), strings.Contains(err.Error(), "server response headers exceeded"): // by net/http, over HTTP/2
 		return failure{status: bad, kind: "http_response_header_section_size", detail: "the header section of the answer is too large"}
 	}
 	return failure{status: bad, kind: "http_protocol_error", detail: "the origin's answer is not valid HTTP"}

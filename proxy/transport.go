@@ -5,8 +5,10 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"net/url"
 	"time"
 
+	"heed/internal/http1"
 	"heed/internal/upstream"
 	"heed/policy"
 )
@@ -35,42 +37,49 @@ type Transport struct {
 
 // lane is one way out.
 type lane struct {
-	verified, unverified *http.Transport
+	open                 *http1.Client // requests without TLS
+	verified, unverified *secure
 	proxy                *upstream.Proxy // that requests in the open are sent to; nil: to the origin
-	sockets              *http.Transport // for WebSockets in the open, where there is such a proxy
+	sockets              *http1.Client   // for WebSockets in the open, where there is such a proxy
 }
 
 // NewTransport returns a Transport. Environment proxies are ignored, bodies stay
-// as the origin encoded them, and nothing is retried but what net/http knows to
-// be safe.
+// as the origin encoded them, and nothing is sent twice but an idempotent request
+// without content, once, when a kept connection turns out to be closed.
 func NewTransport(o TransportOptions) *Transport {
-	base := &http.Transport{
-		DialContext:            o.Dial,
-		TLSClientConfig:        o.TLS.Clone(),
-		ForceAttemptHTTP2:      true,
-		DisableCompression:     true,
-		MaxIdleConns:           maxIdleConns,
-		MaxIdleConnsPerHost:    maxIdleConnsPerHost,
-		IdleConnTimeout:        o.IdleTimeout,
-		TLSHandshakeTimeout:    o.TLSHandshakeTimeout,
-		ResponseHeaderTimeout:  o.ResponseHeaderTimeout,
-		ExpectContinueTimeout:  time.Second,
-		MaxResponseHeaderBytes: o.HeaderBytes,
+	if o.Dial == nil {
+		o.Dial = new(net.Dialer).DialContext
 	}
-	t := &Transport{direct: newLane(base), upstreams: o.Upstreams, through: map[*upstream.Proxy]*lane{}, insecure: o.Insecure}
+	t := &Transport{direct: newLane(o, o.Dial), upstreams: o.Upstreams, through: map[*upstream.Proxy]*lane{}, insecure: o.Insecure}
 	for _, p := range o.Upstreams.All() {
-		t.through[p] = laneThrough(p, base.Clone())
+		t.through[p] = laneThrough(p, o)
 	}
 	return t
 }
 
-func newLane(base *http.Transport) *lane {
-	l := &lane{verified: base, unverified: base.Clone()}
-	if l.unverified.TLSClientConfig == nil {
-		l.unverified.TLSClientConfig = &tls.Config{}
+type dialer = func(ctx context.Context, network, address string) (net.Conn, error)
+
+func newLane(o TransportOptions, dial dialer) *lane {
+	return &lane{open: newOpen(o, dial), verified: newSecure(o, dial, true), unverified: newSecure(o, dial, false)}
+}
+
+// newOpen returns a client of origins without TLS.
+func newOpen(o TransportOptions, dial dialer) *http1.Client {
+	return http1.New(clientOptions(o, func(ctx context.Context, u *url.URL) (net.Conn, error) {
+		return dial(ctx, "tcp", addressOf(u))
+	}))
+}
+
+func clientOptions(o TransportOptions, dial func(context.Context, *url.URL) (net.Conn, error)) http1.Options {
+	return http1.Options{
+		Dial:                  dial,
+		ResponseHeaderTimeout: o.ResponseHeaderTimeout,
+		IdleTimeout:           o.IdleTimeout,
+		ContinueTimeout:       continueTimeout,
+		HeaderBytes:           o.HeaderBytes,
+		MaxIdle:               maxIdleConns,
+		MaxIdlePerHost:        maxIdleConnsPerHost,
 	}
-	l.unverified.TLSClientConfig.InsecureSkipVerify = true
-	return l
 }
 
 const (
@@ -79,7 +88,21 @@ const (
 	maxIdleConnsPerHost = 256
 	// Descriptors are what idle connections cost; a crawl touches many hosts once.
 	maxIdleConns = 4096
+	// Origins that do not know 100 are sent the content after this (RFC 9110 10.1.1).
+	continueTimeout = time.Second
 )
+
+// addressOf returns what is dialled for u.
+func addressOf(u *url.URL) string {
+	port := u.Port()
+	if port != "" {
+		return u.Host
+	}
+	if port = "80"; u.Scheme == "https" {
+		port = "443"
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -91,9 +91,9 @@ func (u *upload) fault() error {
 	return err
 }
 
-// settle ends an upload whose answer came first, after the time in which
-// http.Transport goes on sending it. Nothing may read the body once the handler
-// has returned.
+// settle ends an upload whose answer came first. The origin gets the rest of it,
+// as long as the client goes on sending. Nothing may read the body once the
+// handler has returned.
 func (x *exchange) settle() {
 	if x.settled {
 		return
@@ -101,10 +101,7 @@ func (x *exchange) settle() {
 	x.settled = true
 	if _, ended := x.upload.ended(); x.duplex && !ended && !x.broken && x.w.status != 0 {
 		x.w.flush()
-		select {
-		case <-x.upload.done:
-		case <-time.After(uploadGrace):
-		}
+		x.awaitUpload()
 	}
 	_ = x.upload.Close()
 	if x.upload.whole() || !x.duplex && !x.broken {
@@ -116,9 +113,42 @@ func (x *exchange) settle() {
 	}
 }
 
-// uploadGrace is a little more than the 50 ms that http.Transport waits for the
-// end of an upload after the answer's; then it closes the connection.
-const uploadGrace = 60 * time.Millisecond
+// awaitUpload waits for the end of the upload until the client pauses for too long.
+func (x *exchange) awaitUpload() {
+	pause := x.uploadPause()
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	for seen := int64(-1); ; {
+		select {
+		case <-x.upload.done:
+			return
+		case <-x.req.Context().Done():
+			return
+		case <-timer.C:
+		}
+		now := x.upload.read.Load()
+		if now == seen {
+			return
+		}
+		seen = now
+		timer.Reset(pause)
+	}
+}
+
+// uploadPause is how long a client may pause in an upload that has been answered.
+// One that has the whole answer is given as long as it has for a header section.
+// One that has not, because only the end of the exchange ends the answer, may have
+// stopped sending at an answer that makes the content useless, as many do, and be
+// waiting for that end.
+func (x *exchange) uploadPause() time.Duration {
+	endless := x.w.flushing || x.req.ProtoMajor == 2
+	if x.w.status >= 300 && endless || x.p.headerTimeout == 0 {
+		return refusedPause
+	}
+	return x.p.headerTimeout
+}
+
+const refusedPause = time.Second
 
 // limitDrain bounds the time that is spent on reading the rest of an upload, so
 // that the connection can be kept; zero does not. The size net/http bounds itself.

@@ -1,0 +1,176 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"net/url"
+	"sync"
+	"time"
+
+	"heed/internal/http1"
+)
+
+// secure reaches origins over TLS. Which HTTP an origin speaks is settled by ALPN
+// (RFC 7301): the client of HTTP/2 opens connections, and hands those of HTTP/1.1
+// to the other.
+type secure struct {
+	dial    dialer
+	tls     *tls.Config
+	timeout time.Duration // of the handshake
+	http1   *http1.Client
+	http2   *http.Transport
+}
+
+func newSecure(o TransportOptions, dial dialer, verify bool) *secure {
+	s := &secure{dial: dial, tls: o.TLS.Clone(), timeout: o.TLSHandshakeTimeout}
+	if s.tls == nil {
+		s.tls = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	s.tls.InsecureSkipVerify = !verify
+	s.tls.ClientSessionCache = tls.NewLRUClientSessionCache(maxSessions)
+	s.http1 = http1.New(clientOptions(o, func(ctx context.Context, u *url.URL) (net.Conn, error) {
+		return s.open(ctx, addressOf(u), "http/1.1")
+	}))
+	s.http2 = &http.Transport{
+		DialTLSContext:         s.openEither,
+		ForceAttemptHTTP2:      true,
+		DisableCompression:     true,
+		IdleConnTimeout:        o.IdleTimeout,
+		ResponseHeaderTimeout:  o.ResponseHeaderTimeout,
+		ExpectContinueTimeout:  continueTimeout,
+		MaxResponseHeaderBytes: o.HeaderBytes,
+	}
+	return s
+}
+
+// maxSessions is how many TLS sessions are kept for resumption (RFC 8446 2.2).
+const maxSessions = 4096
+
+// errHTTP1 says that a connection to an origin of HTTP/1.1 is there now.
+var errHTTP1 = errors.New("the origin speaks HTTP/1.1")
+
+// open opens a connection on which one of the protocols is spoken.
+func (s *secure) open(ctx context.Context, address string, protocols ...string) (*tls.Conn, error) {
+	conn, err := s.dial(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	config := s.tls.Clone()
+	config.NextProtos = protocols
+	config.ServerName, _, _ = net.SplitHostPort(address)
+	if s.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, s.timeout, errHandshakeTimeout)
+		defer cancel()
+	}
+	secured := tls.Client(conn, config)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		_ = conn.Close()
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return nil, err
+	}
+	return secured, nil
+}
+
+// errHandshakeTimeout is an origin that does not finish the TLS handshake.
+var errHandshakeTimeout = errors.New("TLS handshake timeout")
+
+// openEither is the dial function of the HTTP/2 client.
+func (s *secure) openEither(ctx context.Context, _, address string) (net.Conn, error) {
+	conn, err := s.open(ctx, address, "h2", "http/1.1")
+	if err != nil {
+		return nil, err
+	}
+	if conn.ConnectionState().NegotiatedProtocol == "h2" {
+		return conn, nil
+	}
+	if u, ok := ctx.Value(originKey{}).(*url.URL); ok {
+		s.http1.Keep(u, conn)
+	} else {
+		_ = conn.Close()
+	}
+	return nil, errHTTP1
+}
+
+// originKey is the context key of the URL whose origin is dialled.
+type originKey struct{}
+
+// RoundTrip implements http.RoundTripper.
+func (s *secure) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Header["Upgrade"] != nil || s.http1.Kept(r.URL) { // RFC 9113 8.2.2
+		return s.http1.RoundTrip(r)
+	}
+	body := &heldBody{ReadCloser: r.Body}
+	res, err := s.roundTrip2(r, body)
+	if errors.Is(err, errHTTP1) {
+		return s.http1.RoundTrip(r)
+	}
+	body.letGo()
+	return res, err
+}
+
+func (s *secure) roundTrip2(r *http.Request, body *heldBody) (*http.Response, error) {
+	ctx := context.WithValue(r.Context(), originKey{}, r.URL)
+	if i, ok := ctx.Value(http1.InterimKey).(http1.Interim); ok {
+		var mu sync.Mutex
+		ended := false
+		defer func() {
+			mu.Lock()
+			defer mu.Unlock()
+			ended = true // after the final answer an interim one would be out of order
+		}()
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got1xxResponse: func(status int, header textproto.MIMEHeader) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if !ended && status != http.StatusContinue {
+				i.Interim(2, status, http.Header(header))
+			}
+			return nil
+		}})
+	}
+	r = r.WithContext(ctx)
+	if r.Body != nil && r.Body != http.NoBody {
+		r.Body = body
+	}
+	return s.http2.RoundTrip(r)
+}
+
+func (s *secure) closeIdle() {
+	s.http1.CloseIdleConnections()
+	s.http2.CloseIdleConnections()
+}
+
+// heldBody is a request body that stays open until it is clear who sends it.
+type heldBody struct {
+	io.ReadCloser
+	mu             sync.Mutex
+	free, unwanted bool
+}
+
+// Close implements io.Closer.
+func (b *heldBody) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.free {
+		b.unwanted = true
+		return nil
+	}
+	return b.ReadCloser.Close()
+}
+
+// letGo makes Close what it is, and does what it was asked for meanwhile.
+func (b *heldBody) letGo() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.free = true; b.unwanted {
+		_ = b.ReadCloser.Close()
+	}
+}
