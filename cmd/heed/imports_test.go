@@ -24,6 +24,7 @@ var levels = map[string]int{
 	"heed/internal/config":   0,
 	"heed/internal/ca":       0,
 	"heed/internal/htpasswd": 0,
+	"heed/internal/http1":    0,
 	"heed/internal/netguard": 0,
 	"heed/internal/pace":     0,
 	"heed/internal/upstream": 0,

@@ -72,6 +72,9 @@ func (c *conn) readHead(r *http.Request, proceed func()) (*http.Response, error)
 			return nil, err // io.EOF only when nothing has come
 		}
 		res, err := http.ReadResponse(c.br, r)
+		if err != nil && c.room == 0 {
+			err = ErrHeaderTooLarge // however the piece of it was read
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -113,8 +113,14 @@ func (x *exchange) Read(b []byte) (int, error) {
 }
 
 // Close ends the exchange. What has not come yet or has not been sent yet costs
-// the connection.
+// the connection; but what has been read of a body is sent.
 func (x *exchange) Close() error {
+	x.mu.Lock()
+	wait := x.answered && !x.sent && !x.over
+	x.mu.Unlock()
+	if wait {
+		x.upload.await()
+	}
 	x.close()
 	return nil
 }

@@ -20,6 +20,8 @@ type upload struct {
 	go100   chan struct{} // closed when it came, or something else did
 	once    sync.Once
 	timeout time.Duration // for the answer's header section, once all is sent
+	read    chan struct{} // closed when the body has been read to its end
+	done    chan struct{} // closed when nothing more will be sent
 
 	mu      sync.Mutex
 	refused bool  // the answer came instead of a 100
@@ -28,7 +30,8 @@ type upload struct {
 }
 
 func newUpload(x *exchange, r *http.Request, timeout time.Duration) *upload {
-	u := &upload{x: x, body: r.Body, length: r.ContentLength, timeout: timeout, go100: make(chan struct{})}
+	u := &upload{x: x, body: r.Body, length: r.ContentLength, timeout: timeout,
+		go100: make(chan struct{}), read: make(chan struct{}), done: make(chan struct{})}
 	if u.length <= 0 {
 		u.length, u.trailer = -1, r.Trailer
 	}
@@ -61,7 +64,33 @@ func (u *upload) fault() error {
 	return u.err
 }
 
+// await waits until what has been read of the body is sent.
+func (u *upload) await() {
+	timer := time.NewTimer(shortly)
+	defer timer.Stop()
+	select {
+	case <-u.done:
+		return
+	case <-u.read:
+		timer.Reset(lastTime)
+	case <-timer.C:
+		return // it is not being sent, but waited for
+	}
+	select {
+	case <-u.done:
+	case <-timer.C:
+	}
+}
+
+const (
+	// shortly is a goroutine's time to go on.
+	shortly = 50 * time.Millisecond
+	// lastTime is an origin's to take the last of an upload that it has answered.
+	lastTime = 10 * time.Second
+)
+
 func (u *upload) run() {
+	defer close(u.done)
 	defer u.body.Close()
 	if u.waits && !u.awaitContinue() {
 		u.x.spoil()
@@ -115,6 +144,10 @@ func (u *upload) send() error {
 	left := u.length
 	for {
 		n, err := u.body.Read(buf[:])
+		whole := errors.Is(err, io.EOF)
+		if whole {
+			close(u.read)
+		}
 		if n > 0 {
 			if u.length >= 0 {
 				if left -= int64(n); left < 0 {
@@ -127,7 +160,7 @@ func (u *upload) send() error {
 		}
 		switch {
 		case err == nil:
-		case !errors.Is(err, io.EOF):
+		case !whole:
 			return &unreadError{err}
 		case left > 0:
 			return &unreadError{io.ErrUnexpectedEOF}
