@@ -3,7 +3,10 @@ package policy
 import (
 	"encoding/binary"
 	"strings"
+	"unsafe"
 )
+
+const entrySize = int(unsafe.Sizeof(entry{}))
 
 // An audience is whom an index is made for.
 type audience struct {
@@ -14,32 +17,76 @@ type audience struct {
 
 // newIndex reads the group of an audience and makes its rules ready.
 func newIndex(c *comparison, r *reading, a audience) *index {
-	b := builder{index: &index{comparison: c, text: r.text}, audience: a}
-	for rec := range r.records(a.blocks) {
-		if rec.key != agentKey {
-			b.record(&rec.record)
+	b := builder{index: &index{comparison: c, read: r, text: r.text, stretch: 1}, audience: a}
+	for _, i := range a.blocks {
+		rec := r.block(i)
+		before := b.seen - rec.after
+		for rec.next() {
+			if b.seen = before + rec.after; rec.key != agentKey {
+				b.record(&rec.record)
+			}
 		}
 	}
-	b.canon = string(b.written)
-	b.sortPrefixes()
-	b.sortWild()
-	b.keepOctets()
+	prefixes, wild := b.sortPrefixes(), b.sortWild()
+	b.settle(prefixes, wild)
+	if n := len(b.prefixes); n > 0 && !b.spelt {
+		first := b.pattern(&b.prefixes[0])
+		b.alike = first[:commonPrefix(first, b.pattern(&b.prefixes[n-1]))]
+	}
 	return b.index
+}
+
+// settle moves all that has been collected to where it stays: one piece of memory,
+// because memory is handed out in steps.
+func (b *builder) settle(prefixes, wild []ordinal) {
+	entries, buckets := len(prefixes)+len(wild), len(b.buckets)
+	words := make([]uint32, entrySize/4*entries+buckets+(len(b.kept)+3)/4)
+	if len(words) == 0 {
+		return
+	}
+	all := unsafe.Slice((*entry)(unsafe.Pointer(unsafe.SliceData(words))), entries)
+	for i, o := range prefixes {
+		all[i] = b.literal[o.rule].entry
+	}
+	for i, o := range wild {
+		all[len(prefixes)+i] = b.star[o.rule].entry
+	}
+	b.prefixes, b.wild = all[:len(prefixes)], all[len(prefixes):]
+	rest := words[entrySize/4*entries:]
+	copy(rest, b.buckets)
+	b.buckets = rest[:buckets]
+	octets := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(rest[buckets:]))), len(b.kept))
+	copy(octets, b.kept)
+	b.canon = text(octets)
+}
+
+// exact returns s without the room that it has grown in vain.
+func exact[T any](s []T) []T {
+	if len(s) == cap(s) {
+		return s
+	}
+	return append(make([]T, 0, len(s)), s...)
 }
 
 // A builder collects the rules of a group.
 type builder struct {
 	*index
 	audience
-	written       []byte // becomes canon
-	scratch       []byte
+	seen    int    // octets of the group that have been read
+	kept    []byte // becomes canon
+	passing []byte // patterns that only the builder has in the form that is compared
+	scratch []byte
+
 	literal, star []rule
 }
 
 // A rule is an entry on its way into an index.
 type rule struct {
 	entry
-	octets uint32
+	place    uint32 // of its line
+	octets   uint32
+	wildcard byte
+	pattern  string // as compared
 }
 
 // record adds the rule of a record, if its path can match something.
@@ -56,7 +103,11 @@ func (b *builder) record(rec *record) {
 	if !strings.HasSuffix(value, path) {
 		at = -1
 	}
-	b.add(rec, path, at)
+	literal, anchor := strings.CutSuffix(path, "$")
+	b.add(rec, literal, anchor, at)
+	if folder, ok := b.folder(literal); ok && rec.key == allowKey {
+		b.add(rec, folder, true, at)
+	}
 }
 
 // usable returns the path of a rule, and whether it can match at all. Where the
@@ -75,69 +126,115 @@ func usable(value string, lenient bool, origin Origin) (path string, ok bool) {
 	return "/" + value, true
 }
 
-// add puts a rule into its list. at is where path stands in the text, negative
-// where it does not.
-func (b *builder) add(rec *record, path string, at int) {
-	var p pattern
-	p, b.scratch = b.appendPattern(b.scratch[:0], path)
-	e := entry{at: uint32(at), line: uint32(rec.line)}
+// add puts a rule into its list. at is where its path stands in the text,
+// negative where it does not.
+func (b *builder) add(rec *record, literal string, anchor bool, at int) {
+	literal, star := strings.CutSuffix(literal, wildcard)
+	p, out := b.appendPattern(b.scratch[:0], literal)
+	b.scratch = out
+	r := rule{place: uint32(rec.at), octets: uint32(b.size(literal)), wildcard: p.wildcard}
+	r.next = none
 	if rec.key == allowKey {
-		e.line |= allows
+		r.next |= allows
 	}
-	var compared, fork string
-	if p.same {
-		compared = path[:p.size]
-	} else {
-		compared, fork = text(b.scratch[:p.size]), text(b.scratch[p.size:])
-	}
-	trimmed, star := compared, false
-	if n := len(compared); compared[n-1] == p.wildcard {
-		trimmed, star = compared[:n-1], true
-		fork = strings.TrimSuffix(fork, wildcard)
-	}
-	if !p.same || at < 0 {
-		e.at = b.keep(trimmed, fork, p.wildcard, rec.at)
-	}
-	if folder, ok := b.folder(compared); ok && e.allow() {
-		page := e
-		page.size, page.line = uint32(len(folder)), e.line|anchored
-		b.place(page, len(folder)+len("$"), strings.Contains(folder, wildcard))
-	}
-	e.size = uint32(len(trimmed))
 	if star {
-		e.size |= starred
+		r.size |= starred
 	}
-	if fork != "" {
-		e.size |= forked
+	if anchor {
+		r.size |= anchored
 	}
-	if p.anchored {
-		e.line |= anchored
+	r.octets += uint32(r.tail())
+	if p.same && at >= 0 {
+		r.at, r.pattern = uint32(at), literal
+		r.size |= uint32(len(literal))
+	} else {
+		b.keep(&r, p, literal, at)
+	}
+	if strings.IndexByte(r.pattern, p.wildcard) >= 0 {
+		b.star = append(b.star, r)
+		return
+	}
+	b.literal = append(b.literal, r)
+	if b.spelt = b.spelt || r.spelt(); r.at&inCanon != 0 || r.spelt() {
+		b.stretch = mostStretch
+	}
+}
+
+// mostStretch is how many octets of a path as written become one that is
+// compared: three of an escape, of three escapes that are one letter, which has a
+// lower case of one.
+const mostStretch = 9
+
+// keep writes a pattern down that does not stand in the text in the form that is
+// compared. Where that would make the index too large for its text, the form is
+// made anew whenever it is compared.
+func (b *builder) keep(r *rule, p pattern, literal string, at int) {
+	compared, fork := []byte(nil), []byte(nil)
+	if p.same {
+		compared = []byte(literal)
+	} else {
+		compared, fork = b.scratch[:p.size], b.scratch[p.size:]
+	}
+	if len(fork) > 0 {
+		r.size |= forked
 	}
 	if p.wildcard != '*' {
-		e.line |= starless
+		r.next |= starless
 	}
-	b.place(e, p.octets, strings.IndexByte(trimmed, p.wildcard) >= 0)
-}
-
-// keep writes down a pattern that stands nowhere in the text, and returns where.
-func (b *builder) keep(compared, fork string, wildcard byte, line int) (at uint32) {
+	if at >= 0 && b.room() < headSize+forkSize+len(compared)+len(fork) {
+		from := len(b.passing)
+		b.passing = append(b.passing, compared...)
+		r.at, r.pattern = uint32(at), text(b.passing[from:])
+		r.size |= uint32(len(literal))
+		r.next |= spelt
+		return
+	}
 	switch {
-	case fork != "":
-		b.written = binary.LittleEndian.AppendUint32(b.written, uint32(len(fork)))
-	case wildcard != '*':
-		b.written = append(b.written, wildcard)
+	case len(fork) > 0:
+		b.kept = binary.LittleEndian.AppendUint32(b.kept, uint32(len(fork)))
+	case p.wildcard != '*':
+		b.kept = append(b.kept, p.wildcard)
 	}
-	b.written = binary.LittleEndian.AppendUint32(b.written, uint32(line))
-	at = inCanon | uint32(len(b.written))
-	b.written = append(append(b.written, compared...), fork...)
-	return at
+	b.kept = binary.LittleEndian.AppendUint32(b.kept, r.octets)
+	b.kept = binary.LittleEndian.AppendUint32(b.kept, r.place)
+	from := len(b.kept)
+	b.kept = append(append(b.kept, compared...), fork...)
+	r.at, r.pattern = inCanon|uint32(from), text(b.kept[from:from+len(compared)])
+	r.size |= uint32(len(compared))
 }
 
-// place puts an entry into the list of its kind.
-func (b *builder) place(e entry, octets int, star bool) {
-	if star {
-		b.star = append(b.star, rule{e, uint32(octets)})
-	} else {
-		b.literal = append(b.literal, rule{e, uint32(octets)})
+// room is how many octets the index may still grow by: with the text it is to
+// take no more than two and a half times that, and memory is handed out in steps
+// that may be a quarter too large for a text.
+func (b *builder) room() int {
+	return b.seen*6/5 - entrySize*(1+len(b.literal)+len(b.star)) - len(b.kept)
+}
+
+// compare sorts by pattern, then those that match it whole behind those that
+// match what starts with it, then by precedence.
+func compare(x, y *rule) int {
+	if c := strings.Compare(x.pattern, y.pattern); c != 0 {
+		return c
 	}
+	if x.whole() != y.whole() {
+		if y.whole() {
+			return -1
+		}
+		return 1
+	}
+	return byPrecedence(x, y)
+}
+
+// byPrecedence is index.beats of rules.
+func byPrecedence(x, y *rule) int {
+	switch {
+	case x.octets != y.octets:
+		return int(y.octets) - int(x.octets)
+	case x.allow() != y.allow():
+		if x.allow() {
+			return -1
+		}
+		return 1
+	}
+	return int(x.place) - int(y.place)
 }

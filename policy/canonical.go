@@ -6,19 +6,45 @@ import (
 	"unsafe"
 )
 
+// An octetClass says what an octet may do to a target. Most do nothing.
+type octetClass uint8
+
+const (
+	dot       octetClass = 1 << iota // it may be of a dot segment
+	rewritten                        // it is compared as something else
+)
+
 // canonical reports whether a target's path and query are compared as they are,
 // and once.
 func (c *comparison) canonical(path string) bool {
 	if c.sent {
 		return !dotted(path)
 	}
-	plain := &c.plain
-	for i := range len(path) {
-		if now := path[i]; !plain[now] && (now != '.' || i > 0 && path[i-1] == '/') {
+	class, i := &c.class, 0
+	for ; i+8 <= len(path); i += 8 {
+		p := path[i : i+8]
+		of := class[p[0]] | class[p[1]] | class[p[2]] | class[p[3]] | class[p[4]] | class[p[5]] | class[p[6]] | class[p[7]]
+		if of != 0 && (of >= rewritten || dotSegmentIn(path, i, i+8)) {
 			return false
 		}
 	}
-	return !c.fold || folding(path) == len(path)
+	for ; i < len(path); i++ {
+		if of := class[path[i]]; of != 0 && (of >= rewritten || dotSegmentIn(path, i, i+1)) {
+			return false
+		}
+	}
+	return true
+}
+
+// dotSegmentIn reports whether a segment that begins with a dot begins in
+// path[from:to].
+func dotSegmentIn(path string, from, to int) bool {
+	for i := max(from, 1); i < to; i++ {
+		if path[i] == '.' && path[i-1] == '/' {
+			return true
+		}
+	}
+	return false
 }
 
 // appendTarget appends the canonical form of a target's path and query to dst,

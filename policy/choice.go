@@ -91,7 +91,7 @@ func (k *choice) decide(d *Decision, path string) {
 	if deciding.entry == nil {
 		return
 	}
-	d.Reason, d.Rule, d.Line = ReasonRule, k.index.rule(deciding.entry), deciding.entry.number()
+	d.Reason, d.Rule, d.Line = ReasonRule, k.index.rule(deciding.entry), k.index.lineOf(deciding.entry)
 	if !deciding.entry.allow() {
 		d.Verdict = Disallow
 	}

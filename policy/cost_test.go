@@ -2,9 +2,6 @@ package policy_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -58,67 +55,6 @@ func TestDecisionsDoNotAllocate(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// heapOf returns what one more of what make returns takes of the heap.
-func heapOf[T any](n int, make func() T) float64 {
-	kept := []T{make()}
-	before := heap()
-	for range n {
-		kept = append(kept, make())
-	}
-	after := heap()
-	runtime.KeepAlive(kept)
-	return float64(int64(after)-int64(before)) / float64(n)
-}
-
-func heap() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
-}
-
-// parsed is a file that has been asked once, so that its rules are ready.
-func parsed(body []byte) *policy.Robots {
-	robots := policy.Parse(body)
-	robots.Decide([]string{"bot"}, policy.Target{Path: "/x"})
-	return robots
-}
-
-// A parsed file takes at most two and a half times its text and 512 octets.
-func TestMemory(t *testing.T) {
-	files, err := filepath.Glob("testdata/corpus/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("corpus: %v, %d files", err, len(files))
-	}
-	bodies := map[string][]byte{}
-	for _, file := range files {
-		if bodies[file], err = os.ReadFile(file); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for name, body := range costFiles {
-		bodies[name] = body
-	}
-	for name, body := range bodies {
-		n := max(3, min(100, 1<<18/(len(body)+1)))
-		if got, most := heapOf(n, func() *policy.Robots { return parsed(body) }), 2.5*float64(len(body))+512; got > most {
-			t.Errorf("%s: %d octets of text take %.0f, want at most %.0f", name, len(body), got, most)
-		}
-	}
-}
-
-func BenchmarkMemory(b *testing.B) {
-	for name, body := range costFiles {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				parsed(body)
-			}
-			b.ReportMetric(heapOf(5, func() *policy.Robots { return parsed(body) })/float64(len(body)), "octets/octet")
-		})
 	}
 }
 

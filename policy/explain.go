@@ -144,19 +144,8 @@ func lost(first, second *Match) string {
 
 // matches compares a rule's path with a target in the form that is compared.
 func (c *comparison) matches(path, target string) bool {
-	p, out := c.appendPattern(nil, path)
-	compared, query := path[:min(p.size, len(path))], ""
-	if !p.same {
-		compared, query = string(out[:p.size]), string(out[p.size:])
-	}
-	if p.fork == 0 {
-		return matchStars(compared, p.wildcard, p.anchored, target)
-	}
-	seam := strings.IndexByte(target, '?')
-	if seam < 0 {
-		seam = len(target)
-	}
-	return fork{compared, query}.matches(parted{target[:seam], target[seam:]}, p.anchored)
+	literal, anchor := strings.CutSuffix(path, "$")
+	return c.matchWritten(nil, literal, anchor, target)
 }
 
 // showTarget writes a target in canonical form: as it is compared, but for the

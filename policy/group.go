@@ -2,7 +2,6 @@ package policy
 
 import (
 	"iter"
-	"slices"
 	"strings"
 )
 
@@ -20,7 +19,7 @@ type block struct {
 
 // A reading is a text and its blocks under one dialect.
 type reading struct {
-	text     string
+	source
 	dialect  *dialect
 	blocks   []block
 	absolute bool // some rule has a full URL for its path
@@ -30,10 +29,10 @@ type reading struct {
 // too: what follows it is meant for somebody else than the agents above. A rule
 // without a usable path ends the run of agent lines like any other (RFC 9309
 // 2.1); other records leave groups as they are (2.2.4).
-func (r *reading) init(d *dialect, text string) {
-	r.text, r.dialect = text, d
+func (r *reading) init(d *dialect, s source) {
+	r.source, r.dialect = s, d
 	ruled := true // the last block has had a rule, so that the next agent line opens another
-	rec := d.reader(text, 0, 1)
+	rec := d.reader(s.text, 0, 1)
 	for rec.next() {
 		switch {
 		case rec.key != agentKey:
@@ -44,7 +43,7 @@ func (r *reading) init(d *dialect, text string) {
 			ruled = false
 		}
 	}
-	r.blocks = slices.Clip(r.blocks)
+	r.blocks = exact(r.blocks)
 }
 
 // absoluteURL tells a full URL from a path.

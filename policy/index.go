@@ -1,6 +1,8 @@
 package policy
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+)
 
 // An index holds the rules of one group, ready to be compared under one
 // comparison. It never changes once built.
@@ -11,27 +13,30 @@ import "encoding/binary"
 // Rules with a star are found by three octets that the target must hold.
 type index struct {
 	*comparison
-	text  string // of the file
-	canon string // patterns that stand nowhere in text: see canonical
+	read  *reading
+	text  string // of the file, as in read
+	canon string // patterns that stand nowhere in text: see keep
 
+	alike    string   // what the patterns of all prefixes start with; "" where some are spelt
 	prefixes []entry  // sorted by pattern
 	wild     []entry  // those without three octets in a row, then by bucket; each part sorted by precedence
 	buckets  []uint32 // buckets[i]:buckets[i+1] is the range of the i-th in wild
-	octets   []uint32 // of prefixes, then of wild; nil where the entries tell
 
 	always    uint32 // how many of wild have no bucket
 	restrict  uint32 // where the first line that disallows something begins
 	line      uint32 // and its number
 	restricts bool   // whether there is one
 	shift     uint8  // makes a bucket of a hash
+	stretch   uint8  // how many octets one of a prefix's pattern counts for at most
+	spelt     bool   // some of prefixes are spelt
 }
 
-// An entry is one rule: sixteen octets, because a file may have very many.
+// An entry is one rule: twelve octets, because a file may have very many, in
+// lines of ten.
 type entry struct {
 	at   uint32 // where the pattern begins in text, or with inCanon in canon
 	size uint32 // octets of the pattern, without an anchor and without a star at its end
-	line uint32
-	next uint32 // among prefixes, the longest other one that this one starts with
+	next uint32 // its link: among prefixes, the longest other one that this one starts with; among wild, two hashes
 }
 
 // Flags in the highest bits of an entry's fields; maxText keeps them free.
@@ -39,64 +44,96 @@ const (
 	inCanon  uint32 = 1 << 31 // at
 	forked   uint32 = 1 << 31 // size: the pattern reads differently in a query
 	starred  uint32 = 1 << 30 // size: a star at the end has been taken off
-	allows   uint32 = 1 << 31 // line
-	anchored uint32 = 1 << 30 // line: a "$" at the end
-	starless uint32 = 1 << 29 // line: another octet than "*" is the wildcard
+	anchored uint32 = 1 << 29 // size: a "$" at the end
+	allows   uint32 = 1 << 31 // next
+	starless uint32 = 1 << 30 // next: another octet than "*" is the wildcard
+	spelt    uint32 = 1 << 29 // next: the pattern stands in text, but not in the form that is compared
 
-	none = ^uint32(0)
+	none = spelt - 1 // the link of an entry that has none
 )
 
-func (e *entry) allow() bool    { return e.line&allows != 0 }
-func (e *entry) anchored() bool { return e.line&anchored != 0 }
+func (e *entry) allow() bool    { return e.next&allows != 0 }
+func (e *entry) spelt() bool    { return e.next&spelt != 0 }
+func (e *entry) link() uint32   { return e.next & none }
+func (e *entry) anchored() bool { return e.size&anchored != 0 }
 func (e *entry) starred() bool  { return e.size&starred != 0 }
 func (e *entry) forked() bool   { return e.size&forked != 0 }
-func (e *entry) length() int    { return int(e.size &^ (forked | starred)) }
-func (e *entry) number() int    { return int(e.line &^ (allows | anchored | starless)) }
+func (e *entry) length() int    { return int(e.size &^ (forked | starred | anchored)) }
+
+// tail is how many octets were taken off the end of the pattern.
+func (e *entry) tail() int { return int(e.size>>30&1 + e.size>>29&1) }
 
 // whole reports whether the entry, one of the prefixes, matches nothing but its
 // own pattern.
-func (e *entry) whole() bool { return e.anchored() && !e.starred() }
+func (e *entry) whole() bool { return e.size&(anchored|starred) == anchored }
 
-// A pattern that stands nowhere in the text was written into canon, behind the
-// offset of its line. Before that stands, of a forked one, the length of its
-// other form, which follows it; of one in which a star is literal, the octet that
-// is its wildcard.
+// A pattern that stands nowhere in the text was written into canon, behind its
+// octets and the offset of its line. Before those stands, of a forked one, the
+// length of its other form, which follows it; of one in which a star is literal,
+// the octet that is its wildcard.
 const (
-	originSize = 4
-	forkSize   = 4
+	headSize = 8
+	forkSize = 4
 )
 
+// pattern returns the form that is compared, of an entry that is not spelt.
 func (x *index) pattern(e *entry) string {
 	if at := e.at &^ inCanon; e.at&inCanon != 0 {
 		return x.canon[at : at+uint32(e.length())]
 	}
-	return x.text[e.at : e.at+uint32(e.length())]
+	return x.written(e)
+}
+
+// written returns the pattern of an entry that stands in text, as it does.
+func (x *index) written(e *entry) string { return x.text[e.at : e.at+uint32(e.length())] }
+
+// number reads what was written into canon n octets before a pattern.
+func (x *index) number(e *entry, n uint32) uint32 {
+	at := e.at&^inCanon - n
+	return binary.LittleEndian.Uint32([]byte(x.canon[at : at+4]))
 }
 
 // inQuery returns the form that the pattern of a forked entry has in a query.
 func (x *index) inQuery(e *entry) string {
-	at := int(e.at &^ inCanon)
-	size := binary.LittleEndian.Uint32([]byte(x.canon[at-originSize-forkSize : at-originSize]))
-	at += e.length()
-	return x.canon[at : at+int(size)]
+	at := e.at&^inCanon + uint32(e.length())
+	return x.canon[at : at+x.number(e, headSize+forkSize)]
 }
 
-// wildcard returns the octet that stands for any run of octets in the entry's
-// pattern.
+// wildcard returns the octet that stands for any run of octets in the pattern of
+// an entry that is not spelt.
 func (x *index) wildcard(e *entry) byte {
-	if e.line&starless == 0 {
+	if e.next&starless == 0 {
 		return '*'
 	}
-	return x.canon[e.at&^inCanon-originSize-1]
+	return x.canon[e.at&^inCanon-headSize-1]
+}
+
+// count returns the octets of an entry, star and anchor included.
+func (x *index) count(e *entry) int {
+	switch {
+	case e.at&inCanon != 0:
+		return int(x.number(e, headSize))
+	case e.spelt():
+		return x.size(x.written(e)) + e.tail()
+	}
+	return e.length() + e.tail()
+}
+
+// place returns an offset in text on the entry's line.
+func (x *index) place(e *entry) uint32 {
+	if e.at&inCanon != 0 {
+		return x.number(e, headSize-4)
+	}
+	return e.at
 }
 
 // rule returns the text of the entry's line.
 func (x *index) rule(e *entry) string {
-	at := int(e.at &^ inCanon)
+	at := int(x.place(e))
 	if e.at&inCanon != 0 {
-		return ruleText(x.text, int(binary.LittleEndian.Uint32([]byte(x.canon[at-originSize:at]))))
+		return ruleText(x.text, at)
 	}
-	end := at + e.length()
+	end := at + e.length() + e.tail()
 	for at > 0 && !lineEnd(x.text[at-1]) {
 		at--
 	}
@@ -105,12 +142,6 @@ func (x *index) rule(e *entry) string {
 	}
 	for blank(x.text[at]) {
 		at++
-	}
-	if e.starred() {
-		end++
-	}
-	if e.anchored() {
-		end++
 	}
 	return x.text[at:end]
 }
@@ -126,6 +157,9 @@ func ruleText(text string, at int) string {
 	return text[r.start:r.end]
 }
 
+// lineOf returns the number of the entry's line.
+func (x *index) lineOf(e *entry) int { return x.read.lineAt(int(x.place(e))) }
+
 // A match is a rule that matches, with what its precedence rests on.
 type match struct {
 	entry  *entry
@@ -134,7 +168,7 @@ type match struct {
 
 // beats is RFC 9309 2.2.2: the most octets win, allow among equals, and of what
 // is left the first line is named.
-func (m match) beats(other match) bool {
+func (x *index) beats(m, other match) bool {
 	if other.entry == nil {
 		return true
 	}
@@ -144,7 +178,7 @@ func (m match) beats(other match) bool {
 	if m.entry.allow() != other.entry.allow() {
 		return m.entry.allow()
 	}
-	return m.entry.number() < other.entry.number()
+	return x.place(m.entry) < x.place(other.entry)
 }
 
 // disallows reports whether the outcome m is to disallow; no rule at all allows

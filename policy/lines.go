@@ -62,3 +62,18 @@ func trimmed(s string) string {
 	from, to := trim(s, 0, len(s))
 	return s[from:to]
 }
+
+// lineEnds counts the lines that end in text[from:to]; one that ends in CRLF ends
+// with its LF.
+func lineEnds(text string, from, to int) int {
+	n := strings.Count(text[from:to], "\n")
+	for {
+		i := strings.IndexByte(text[from:to], '\r')
+		if i < 0 {
+			return n
+		}
+		if from += i + 1; from == len(text) || text[from] != '\n' {
+			n++
+		}
+	}
+}

@@ -55,9 +55,9 @@ func LintCodes() []LintCode { return slices.Clone(lintCodes) }
 // 9309, in the order of its lines. It takes any bytes, in time proportional to
 // their number. Where the body is no robots.txt at all, that is all it reports.
 func Lint(body []byte) []Finding {
-	l := &linter{body: body, text: decodeText(body), seen: map[string]bool{}, useless: map[int]*useless{}}
-	if l.whole() {
-		l.read.init(heed, l.text)
+	l := &linter{body: body, seen: map[string]bool{}, useless: map[int]*useless{}}
+	l.read.init(heed, newSource(body))
+	if l.text = l.read.text; l.whole() {
 		for lines := linesFrom(l.text, 0, 1); lines.scan(); {
 			l.line(&lines)
 		}

@@ -112,15 +112,14 @@ func (l *linter) conflict(token string, blocks, lines []int) {
 		if rec.key == agentKey || !pathLike(rec.value()) {
 			continue
 		}
-		p, out := rfc9309.appendPattern(nil, rec.value())
-		s := cover(p, rec.value(), out)
+		s, _ := rfc9309.cover(rec.value())
 		before, after := alone.lookup(s), merged.lookup(s)
 		if before.disallows() == after.disallows() {
 			continue
 		}
 		l.report(ownLine, 1, "managed-conflict",
 			fmt.Sprintf("the managed block in line %d also has rules for %s; with them, %s in line %d decides on %s, which the site's own rules %s",
-				l.managed[0][0], quote(token), quote(merged.rule(after.entry)), after.entry.number(), quote(strings.TrimSuffix(s, "*")), would(before)),
+				l.managed[0][0], quote(token), quote(merged.rule(after.entry)), merged.lineOf(after.entry), quote(strings.TrimSuffix(s, "*")), would(before)),
 			"turn the managed block off, or write rules that are longer than its own")
 		return
 	}

@@ -72,15 +72,16 @@ func (l *linter) empty(blocks []int) {
 
 // cover returns a target that stands for all that a pattern matches: its own
 // text, in which a star is an octet that only the star of a pattern can match.
-func cover(p pattern, value string, appended []byte) string {
-	s := value[:min(p.size, len(value))]
+func (c *comparison) cover(value string) (target string, forked bool) {
+	literal, anchor := strings.CutSuffix(value, "$")
+	p, out := c.appendPattern(nil, literal)
 	if !p.same {
-		s = string(appended[:p.size])
+		literal = string(out[:p.size])
 	}
-	if !p.anchored {
-		s += wildcard
+	if !anchor {
+		literal += wildcard
 	}
-	return s
+	return literal, p.fork > 0
 }
 
 // rule asks which rule of the group decides on all that one of them matches: if
@@ -97,14 +98,13 @@ func (l *linter) rule(x *ruling, r *record, crowded bool) {
 		return
 	}
 	value := l.text[r.from:r.to]
-	p, out := x.appendPattern(nil, value)
-	s := cover(p, value, out)
+	s, forked := x.cover(value)
 	best := x.lookup(s)
-	if best.entry == nil || p.fork > 0 {
+	if best.entry == nil || forked {
 		return
 	}
 	code, message, remedy := "", "", ""
-	if best.entry.number() != r.line {
+	if x.lineOf(best.entry) != r.line {
 		code, message, remedy = beaten(x.index, r, best, value)
 	} else if !strings.Contains(strings.TrimSuffix(s, wildcard), wildcard) && !(best.entry.starred() && best.entry.anchored()) {
 		code, message, remedy = redundant(x, r, best.entry, value)
@@ -121,7 +121,7 @@ func redundant(x *ruling, r *record, e *entry, value string) (code, message, rem
 	if allow {
 		other = disallowKey
 	}
-	switch i := e.next; {
+	switch i := e.link(); {
 	case allow && x.forbids, !allow && x.stars, x.bare[other][bare(value)]:
 		// A rule with a star may come between, or one that this one beats.
 	case i == none && allow && len(x.prefixes)+len(x.wild) == 1:
@@ -130,14 +130,14 @@ func redundant(x *ruling, r *record, e *entry, value string) (code, message, rem
 		return "rule-without-effect", "nothing disallows " + quote(value) + ", so allowing it changes nothing", "remove it, if nothing was forgotten"
 	case i != none && x.prefixes[i].allow() == allow:
 		longest := &x.prefixes[i]
-		return "rule-without-effect", fmt.Sprintf("line %d (%s) says so already", longest.number(), quote(x.rule(longest))), "remove it"
+		return "rule-without-effect", fmt.Sprintf("line %d (%s) says so already", x.lineOf(longest), quote(x.rule(longest))), "remove it"
 	}
 	return "", "", ""
 }
 
 // beaten words the finding that the best rule always beats another.
 func beaten(x *index, r *record, best match, value string) (code, message, remedy string) {
-	other, line := x.rule(best.entry), best.entry.number()
+	other, line := x.rule(best.entry), x.lineOf(best.entry)
 	_, path, _ := strings.Cut(other, ":")
 	same := x.show(trimmed(path)) == x.show(value)
 	switch allow := r.key == allowKey; {
@@ -164,15 +164,15 @@ func (l *linter) precedence(x, written *index, blocks []int, escaped map[int]rec
 		if ours.entry == nil || theirs.entry == nil || ours.disallows() == theirs.disallows() {
 			continue
 		}
-		r, ok := escaped[theirs.entry.number()]
+		r, ok := escaped[written.lineOf(theirs.entry)]
 		if !ok {
-			if r, ok = escaped[ours.entry.number()]; !ok {
+			if r, ok = escaped[x.lineOf(ours.entry)]; !ok {
 				continue
 			}
 		}
 		l.once(r.line, r.start-r.at+1, "escape-precedence",
 			fmt.Sprintf("on %s line %d decides with %d octets; crawlers that count escapes as they are written follow line %d",
-				quote(path), ours.entry.number(), ours.octets, theirs.entry.number()),
+				quote(path), x.lineOf(ours.entry), ours.octets, written.lineOf(theirs.entry)),
 			"write "+quote(rfc9309.show(l.text[r.from:r.to]))+", or make the rule that is to win longer")
 	}
 }

@@ -55,10 +55,8 @@ func (l *linter) foreign() string {
 // hasRule reports whether, whatever it looks like, rules are read from the text:
 // then its lines have to be looked at.
 func (l *linter) hasRule() bool {
-	var read reading
-	read.init(heed, l.text)
-	for i := range read.blocks {
-		rec := read.block(i)
+	for i := range l.read.blocks {
+		rec := l.read.block(i)
 		for rec.next() {
 			if rec.key != agentKey && pathLike(rec.value()) {
 				return true

@@ -1,5 +1,10 @@
 package policy
 
+import (
+	"math/bits"
+	"strings"
+)
+
 // decide returns the rule that decides on a target's path and query, without
 // entry where none matches. Where the path has dot segments, the origin may
 // serve either spelling of it, and both have to be allowed.
@@ -32,75 +37,96 @@ func (x *index) decideRewritten(path string, space []byte) match {
 
 // lookup returns the rule of most precedence that matches s, a target in
 // canonical form.
-func (x *index) lookup(s string) match {
-	var best match
-	for i := x.last(s); i != none; {
-		e := &x.prefixes[i]
-		// The chain grows shorter; star and anchor add two octets at most.
-		if x.octets == nil && best.entry != nil && e.length()+2 < best.octets {
-			break
-		}
-		if m := (match{e, x.count(e, int(i))}); (e.length() == len(s) || !e.whole()) && m.beats(best) {
-			best = m
-		}
-		i = e.next
+func (x *index) lookup(s string) (best match) {
+	if x.spelt {
+		best = x.lookupSpelt(s)
+	} else if len(x.prefixes) > 0 {
+		best = x.lookupPrefix(s, nil)
 	}
-	return x.lookupWild(s, best)
+	if len(x.wild) > 0 {
+		best = x.lookupWild(s, best)
+	}
+	return best
 }
 
-// count returns the octets of the i-th entry.
-func (x *index) count(e *entry, i int) int {
-	if x.octets != nil {
-		return int(x.octets[i])
+func (x *index) lookupSpelt(s string) match {
+	b := borrow(3 * x.reach(s))
+	defer b.giveBack()
+	return x.lookupPrefix(s, b.space)
+}
+
+// lookupPrefix asks the prefixes. Those that are spelt are made up in space.
+func (x *index) lookupPrefix(s string, space []byte) (best match) {
+	for i := x.last(s, space); i != none; {
+		e := &x.prefixes[i]
+		size := x.extent(e, s, space)
+		// The chain grows shorter; star and anchor add two octets at most.
+		if best.entry != nil && size*int(x.stretch)+2 < best.octets {
+			break
+		}
+		if m := (match{e, x.count(e)}); (size == len(s) || !e.whole()) && x.beats(m, best) {
+			best = m
+		}
+		i = e.link()
 	}
-	n := e.length()
-	if e.starred() {
-		n++
-	}
-	if e.anchored() {
-		n++
-	}
-	return n
+	return best
 }
 
 // last returns the last of prefixes whose pattern s starts with, none if there
-// is none.
-func (x *index) last(s string) uint32 {
-	low, high := 0, len(x.prefixes)
+// is none. What the patterns at both ends of a range have in common with s, all
+// between them have too.
+func (x *index) last(s string, space []byte) uint32 {
+	if !strings.HasPrefix(s, x.alike) {
+		return none
+	}
+	low, high, below, above := 0, len(x.prefixes), len(x.alike), len(x.alike)
 	for low < high {
 		middle := int(uint(low+high) >> 1)
-		if notBehind(x.pattern(&x.prefixes[middle]), s) {
-			low = middle + 1
+		e := &x.prefixes[middle]
+		pattern := ""
+		if e.spelt() {
+			pattern = x.speltPattern(e, s, space)
 		} else {
-			high = middle
+			pattern = x.pattern(e)
+		}
+		common := min(below, above)
+		// Often one octet tells, for less than a call.
+		if common < len(pattern) && common < len(s) && pattern[common] == s[common] {
+			common += commonPrefix(pattern[common:], s[common:])
+		}
+		if common == len(pattern) || common < len(s) && pattern[common] < s[common] {
+			low, below = middle+1, common
+		} else {
+			high, above = middle, common
 		}
 	}
 	if low == 0 {
 		return none
 	}
 	i := uint32(low - 1)
-	common := commonPrefix(x.pattern(&x.prefixes[i]), s)
-	for i != none && x.prefixes[i].length() > common {
-		i = x.prefixes[i].next
+	for i != none && x.extent(&x.prefixes[i], s, space) > below {
+		i = x.prefixes[i].link()
 	}
 	return i
 }
 
-// notBehind is pattern <= s. The first octet of nearly all is "/", and often the
-// second tells, for less than a call.
-func notBehind(pattern, s string) bool {
-	if len(pattern) > 1 && len(s) > 1 && pattern[0] == s[0] && pattern[1] != s[1] {
-		return pattern[1] < s[1]
-	}
-	return pattern <= s
+// eightOctets loads the first eight octets of s, the first lowest.
+func eightOctets(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-func commonPrefix(a, b string) int {
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[i] != b[i] {
-			return i
+// commonPrefix returns how many octets a and b start with alike.
+func commonPrefix(a, b string) (n int) {
+	for n+8 <= len(a) && n+8 <= len(b) {
+		if differ := eightOctets(a[n:]) ^ eightOctets(b[n:]); differ != 0 {
+			return n + bits.TrailingZeros64(differ)/8
 		}
+		n += 8
+	}
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
 	}
 	return n
 }

@@ -1,26 +1,18 @@
 package policy
 
 import (
-	"strings"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
 
-// maxText is what is read of a body, so that offsets fit. It is a thousand times
-// what RFC 9309 2.5 asks for.
-const maxText = 1 << 29
-
 // Parse reads a robots.txt. It never fails: what can be read of any bytes is
 // used and the rest ignored, line by line (RFC 9309 2.3.1.5). It takes time in
 // proportion to body, which it does not keep and does not change. Of more than
-// 512 MiB the full lines that fit are read.
+// 256 MiB the full lines that fit are read.
 func Parse(body []byte) *Robots {
 	r := &Robots{parsed: true}
-	text := decodeText(body)
-	if len(text) > maxText {
-		text = text[:1+strings.LastIndexAny(text[:maxText], "\r\n")]
-	}
-	r.own.init(heed, text)
+	r.own.init(heed, newSource(body))
 	return r
 }
 
@@ -50,7 +42,10 @@ func (r *Robots) reading(d *dialect) *reading {
 		return known // somebody was faster
 	}
 	read := new(reading)
-	read.init(d, r.own.text)
+	read.init(d, r.own.source)
+	if slices.Equal(read.blocks, r.own.blocks) {
+		read.blocks = r.own.blocks // as in most files: one copy will do
+	}
 	r.google.Store(read)
 	return read
 }

@@ -5,22 +5,20 @@ import (
 	"strings"
 )
 
-// A pattern is what became of a rule's path: the form in which it is compared,
-// which is size octets of what was appended, then fork octets of the form that
-// it has in a query. The anchor is taken off.
+// A pattern is what became of a rule's path without its anchor: the form in which
+// it is compared, which is size octets of what was appended, then fork octets of
+// the form that it has in a query.
 type pattern struct {
 	size     int
 	fork     int  // 0 where both forms are the same
 	same     bool // it is compared as it is written, and nothing was appended
-	anchored bool
 	wildcard byte // "*", but where a star is literal
-	octets   int  // RFC 9309 2.2.2; star and anchor count
 }
 
-// appendPattern brings the path of a rule into the form in which it is compared.
-func (c *comparison) appendPattern(dst []byte, value string) (pattern, []byte) {
-	literal, anchored := strings.CutSuffix(value, "$")
-	p := pattern{size: len(literal), anchored: anchored, wildcard: '*', octets: c.octets(value)}
+// appendPattern brings a rule's path without its anchor into the form in which it
+// is compared.
+func (c *comparison) appendPattern(dst []byte, literal string) (pattern, []byte) {
+	p := pattern{size: len(literal), wildcard: '*'}
 	star, query := strings.IndexByte(literal, '*'), strings.IndexByte(literal, '?')
 	narrow := c.path
 	if star >= 0 || query >= 0 {
@@ -74,36 +72,44 @@ func (c *comparison) appendFork(dst, inPath []byte, literal string) []byte {
 // pattern does not hold. (One that holds all 256 would be read wrongly.)
 func (c *comparison) appendLiteralStar(dst []byte, literal string) (out []byte, wildcard byte) {
 	var held [256]bool
-	for _, octet := range c.appendForm(nil, c.path, literal, inPattern) {
+	base := len(dst)
+	dst = c.appendForm(dst, c.path, literal, inPattern)
+	for _, octet := range dst[base:] {
 		held[octet] = true
 	}
+	dst = dst[:base]
 	for i := range held {
 		if !held[i] {
 			wildcard = byte(i)
 			break
 		}
 	}
-	for i, piece := range strings.Split(literal, "*") {
-		if i > 0 {
-			dst = append(dst, wildcard)
-		}
+	for {
+		piece, rest, more := strings.Cut(literal, "*")
 		dst = c.appendForm(dst, c.path, piece, inPattern)
+		if !more {
+			return dst, wildcard
+		}
+		dst, literal = append(dst, wildcard), rest
 	}
-	return dst, wildcard
 }
 
 // octets is the specificity of a rule's path (RFC 9309 2.2.2); star and anchor
 // count.
 func (c *comparison) octets(value string) int {
+	literal, anchor := strings.CutSuffix(value, "$")
+	if anchor {
+		return c.size(literal) + 1
+	}
+	return c.size(literal)
+}
+
+// size is the octets of a rule's path without its anchor.
+func (c *comparison) size(literal string) int {
 	if c.written {
-		return len(value)
+		return len(literal)
 	}
-	literal, anchored := strings.CutSuffix(value, "$")
-	n := c.path.size(literal, inPattern)
-	if anchored {
-		n++
-	}
-	return n
+	return c.path.size(literal, inPattern)
 }
 
 // show returns a rule's path in canonical form.

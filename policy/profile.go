@@ -40,7 +40,7 @@ type comparison struct {
 	fold     bool     // without regard to case
 	explicit bool     // /robots.txt is a path like any other
 
-	plain [256]bool // octets of a target that need no second look; dots do
+	class [256]octetClass // of the octets of a target
 }
 
 var (
@@ -55,8 +55,14 @@ var (
 
 func init() {
 	for _, c := range all {
-		c.plain = c.path.raw
-		c.plain['%'], c.plain['.'] = false, false
+		for i, raw := range c.path.raw {
+			switch {
+			case i == '.':
+				c.class[i] = dot
+			case !raw || i == '%' || c.fold && folding(string([]byte{byte(i)})) == 0:
+				c.class[i] = rewritten
+			}
+		}
 	}
 }
 

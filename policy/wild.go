@@ -17,10 +17,12 @@ const (
 )
 
 // gramHash hashes the first three octets of s.
-func gramHash(s string) uint32 { return hashGram(uint32(s[0])<<16 | uint32(s[1])<<8 | uint32(s[2])) }
+func gramHash(s string) uint32 {
+	return hashGram(uint32(s[0])<<8 | uint32(s[1])<<16 | uint32(s[2])<<24)
+}
 
-// hashGram hashes the three octets in the lower end of gram.
-func hashGram(gram uint32) uint32 { return gram << 8 * 2654435761 >> (32 - gramBits) }
+// hashGram hashes the three octets in the upper end of gram.
+func hashGram(gram uint32) uint32 { return gram * 2654435761 >> (32 - gramBits) }
 
 // nextGram returns where the first gram of a pattern is from offset i on, and
 // whether there is one.
@@ -43,64 +45,72 @@ const setBits = 9
 func setPlace(hash uint32) uint32 { return hash >> (gramBits - setBits) % (1 << setBits) }
 
 func (g *gramSet) add(s string) {
+	g[setPlace(none)] = 1 // for what has no gram
 	if len(s) < gramSize {
 		return
 	}
-	gram := uint32(s[0])<<8 | uint32(s[1])
-	for i := gramSize - 1; i < len(s); i++ {
-		gram = gram<<8 | uint32(s[i])
-		g[setPlace(hashGram(gram))] = 1
+	i := 0
+	for ; i+8 <= len(s); i += 6 {
+		eight := eightOctets(s[i:])
+		g[setPlace(hashGram(uint32(eight)<<8))] = 1
+		g[setPlace(hashGram(uint32(eight>>8)<<8))] = 1
+		g[setPlace(hashGram(uint32(eight>>16)<<8))] = 1
+		g[setPlace(hashGram(uint32(eight>>24)<<8))] = 1
+		g[setPlace(hashGram(uint32(eight>>32)<<8))] = 1
+		g[setPlace(hashGram(uint32(eight>>40)<<8))] = 1
+	}
+	for ; i+gramSize <= len(s); i++ {
+		g[setPlace(gramHash(s[i:]))] = 1
 	}
 }
 
 // hold reports whether a target with these grams may match an entry: it has both
 // grams that the entry names.
 func (g *gramSet) hold(e *entry) bool {
-	return e.next == none || g[setPlace(e.next&0xffff)]&g[setPlace(e.next>>16)] != 0
+	return g[setPlace(e.next)]&g[setPlace(e.next>>gramBits)] != 0
 }
 
 // sortWild sorts the rules with a star by precedence. Where they are many, those
 // without a gram come first and the others after them, by bucket.
-func (b *builder) sortWild() {
+func (b *builder) sortWild() []ordinal {
 	b.choose()
-	many := len(b.star) > manyWild
+	buckets := min(bits.Len(uint(len(b.star)))-1, bits.Len(uint(max(b.room(), 0)/4))-1, gramBits)
+	many := len(b.star) > manyWild && buckets > 0
 	if many {
-		b.shift = uint8(gramBits - min(bits.Len(uint(len(b.star)))-1, gramBits))
+		b.shift = uint8(gramBits - buckets)
 	}
-	order := make([]uint32, len(b.star))
+	order := ordinals(len(b.star))
 	for i := range order {
-		order[i] = uint32(i)
-	}
-	slices.SortFunc(order, func(i, j uint32) int {
-		x, y := &b.star[i], &b.star[j]
-		if many && b.bucket(x) != b.bucket(y) {
-			return b.bucket(x) - b.bucket(y)
+		r := &b.star[i]
+		if order[i].key = uint64(^r.octets); many {
+			order[i].key |= uint64(b.bucket(r)) << 32
 		}
-		return byPrecedence(x, y)
-	})
-	b.wild = make([]entry, len(order))
-	for at, i := range order {
-		b.wild[at] = b.star[i].entry
-		b.octets = append(b.octets, b.star[i].octets)
 	}
+	slices.SortFunc(order, func(x, y ordinal) int {
+		if x.key != y.key {
+			return byKey(x, y)
+		}
+		return byPrecedence(&b.star[x.rule], &b.star[y.rule])
+	})
 	if b.always = uint32(len(order)); many {
 		b.fill(order)
 	}
+	return order
 }
 
-// bucket is where a rule with a star goes, -1 without a gram.
+// bucket is where a rule with a star goes, counted from 1, and 0 without a gram.
 func (b *builder) bucket(r *rule) int {
-	if r.next == none {
-		return -1
+	if r.link() == none {
+		return 0
 	}
-	return int(r.next & 0xffff >> b.shift)
+	return 1 + int(r.link()%maxBuckets>>b.shift)
 }
 
 // fill makes buckets[i]:buckets[i+1] the range of the i-th bucket.
-func (b *builder) fill(order []uint32) {
+func (b *builder) fill(order []ordinal) {
 	b.buckets = make([]uint32, 0, maxBuckets>>b.shift+1)
-	for at, i := range order {
-		for len(b.buckets) <= b.bucket(&b.star[i]) {
+	for at, o := range order {
+		for len(b.buckets) < int(o.key>>32) {
 			b.buckets = append(b.buckets, uint32(at))
 		}
 	}
@@ -117,18 +127,17 @@ func (b *builder) choose() {
 	}
 	var frequency [maxBuckets]uint32
 	for i := range b.star {
-		pattern, wildcard := b.pattern(&b.star[i].entry), b.wildcard(&b.star[i].entry)
+		pattern, wildcard := b.star[i].pattern, b.star[i].wildcard
 		for at, ok := nextGram(pattern, wildcard, 0); ok; at, ok = nextGram(pattern, wildcard, at+1) {
 			frequency[gramHash(pattern[at:])]++
 		}
 	}
 	for i := range b.star {
-		e := &b.star[i].entry
-		e.next = none
-		if e.forked() {
+		r := &b.star[i]
+		if r.forked() {
 			continue // it has other grams in a query
 		}
-		pattern, wildcard := b.pattern(e), b.wildcard(e)
+		pattern, wildcard := r.pattern, r.wildcard
 		rarest, second := none, none
 		for at, ok := nextGram(pattern, wildcard, 0); ok; at, ok = nextGram(pattern, wildcard, at+1) {
 			switch hash := gramHash(pattern[at:]); {
@@ -142,7 +151,7 @@ func (b *builder) choose() {
 			second = rarest
 		}
 		if rarest != none {
-			e.next = rarest | second<<16
+			r.next = r.next&^none | rarest | second<<gramBits
 		}
 	}
 }
@@ -150,9 +159,6 @@ func (b *builder) choose() {
 // lookupWild goes on with the rules that have a star, as long as they could beat
 // the best so far.
 func (x *index) lookupWild(s string, best match) match {
-	if len(x.wild) == 0 {
-		return best
-	}
 	var grams gramSet
 	grams.add(s)
 	best = x.firstOf(0, int(x.always), s, &grams, best)
@@ -177,8 +183,8 @@ func (x *index) firstOf(from, to int, s string, grams *gramSet, best match) matc
 		if !grams.hold(e) {
 			continue
 		}
-		m := match{e, x.count(e, len(x.prefixes)+i)}
-		if !m.beats(best) {
+		m := match{e, x.count(e)}
+		if !x.beats(m, best) {
 			break
 		}
 		if x.matches(e, s) {
@@ -190,6 +196,9 @@ func (x *index) firstOf(from, to int, s string, grams *gramSet, best match) matc
 
 // matches compares an entry that has an inner star.
 func (x *index) matches(e *entry, s string) bool {
+	if e.spelt() {
+		return x.matchSpelt(e, s)
+	}
 	if !e.forked() {
 		return matchStars(x.pattern(e), x.wildcard(e), e.whole(), s)
 	}
