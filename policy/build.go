@@ -29,10 +29,7 @@ func newIndex(c *comparison, r *reading, a audience) *index {
 	}
 	prefixes, wild := b.sortPrefixes(), b.sortWild()
 	b.settle(prefixes, wild)
-	if n := len(b.prefixes); n > 0 && !b.spelt {
-		first := b.pattern(&b.prefixes[0])
-		b.alike = first[:commonPrefix(first, b.pattern(&b.prefixes[n-1]))]
-	}
+	b.findAlike(prefixes)
 	return b.index
 }
 
@@ -59,6 +56,28 @@ func (b *builder) settle(prefixes, wild []ordinal) {
 	copy(octets, b.kept)
 	b.canon = text(octets)
 }
+
+// findAlike makes ready what tells at one look that none of the prefixes match.
+func (b *builder) findAlike(prefixes []ordinal) {
+	if len(prefixes) == 0 {
+		return
+	}
+	pattern := func(i int) string { return b.literal[prefixes[i].rule].pattern }
+	n := min(mostAlike, commonPrefix(pattern(0), pattern(len(prefixes)-1)))
+	b.alike = strings.Clone(pattern(0)[:n])
+	if len(pattern(0)) == n {
+		for i := range b.behind {
+			b.behind[i] = ^uint32(0)
+		}
+		return
+	}
+	for i := range prefixes {
+		b.behind.add(pattern(i)[n])
+	}
+}
+
+// mostAlike is how many octets are worth their memory.
+const mostAlike = 32
 
 // exact returns s without the room that it has grown in vain.
 func exact[T any](s []T) []T {

@@ -20,11 +20,11 @@ var (
 	// are decoded, and raw stays what RFC 3986 3.3 and 3.4 let stand in a path or
 	// query (which brackets may not), less the two that are special to robots.txt:
 	// a literal one equals the escape that a rule is told to write (2.2.3).
-	rfcPath = &form{raw: octetSet(unreserved + "/?:@!&'()+,;="), escaped: octetSet(unreserved)}
+	rfcPath = &form{raw: octetsOf(unreserved + "/?:@!&'()+,;="), escaped: octetsOf(unreserved)}
 
 	// rfcQuery adds that ":" and "/" have no meaning of their own in a query: raw
 	// and escaped are the same there (RFC 9309 2.2.2, Figure 4).
-	rfcQuery = &form{raw: rfcPath.raw, escaped: octetSet(unreserved + ":/")}
+	rfcQuery = &form{raw: rfcPath.raw, escaped: octetsOf(unreserved + ":/")}
 
 	// decodedPath decodes every escape.
 	decodedPath = &form{raw: below(256), escaped: below(256)}
@@ -34,7 +34,7 @@ var (
 	googlePath = &form{raw: below(utf8.RuneSelf)}
 )
 
-func octetSet(members string) (set [256]bool) {
+func octetsOf(members string) (set [256]bool) {
 	for i := range len(members) {
 		set[members[i]] = true
 	}

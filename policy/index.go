@@ -17,7 +17,8 @@ type index struct {
 	text  string // of the file, as in read
 	canon string // patterns that stand nowhere in text: see keep
 
-	alike    string   // what the patterns of all prefixes start with; "" where some are spelt
+	alike    string   // what the patterns of all prefixes start with, as far as it is kept
+	behind   octetSet // what follows alike in them; all octets where one of them ends there
 	prefixes []entry  // sorted by pattern
 	wild     []entry  // those without three octets in a row, then by bucket; each part sorted by precedence
 	buckets  []uint32 // buckets[i]:buckets[i+1] is the range of the i-th in wild
@@ -30,6 +31,12 @@ type index struct {
 	stretch   uint8  // how many octets one of a prefix's pattern counts for at most
 	spelt     bool   // some of prefixes are spelt
 }
+
+// An octetSet is a set of octets.
+type octetSet [8]uint32
+
+func (o *octetSet) add(c byte)      { o[c/32] |= 1 << (c % 32) }
+func (o *octetSet) has(c byte) bool { return o[c/32]>>(c%32)&1 != 0 }
 
 // An entry is one rule: twelve octets, because a file may have very many, in
 // lines of ten.

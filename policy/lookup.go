@@ -76,7 +76,7 @@ func (x *index) lookupPrefix(s string, space []byte) (best match) {
 // is none. What the patterns at both ends of a range have in common with s, all
 // between them have too.
 func (x *index) last(s string, space []byte) uint32 {
-	if !strings.HasPrefix(s, x.alike) {
+	if n := len(x.alike); !strings.HasPrefix(s, x.alike) || n < len(s) && !x.behind.has(s[n]) {
 		return none
 	}
 	low, high, below, above := 0, len(x.prefixes), len(x.alike), len(x.alike)

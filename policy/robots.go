@@ -16,7 +16,7 @@ func (r *Robots) Decide(tokens []string, t Target) Decision {
 func (r *Robots) DecideUnder(p Profile, tokens []string, t Target) (d Decision) {
 	c := comparisonOf(p)
 	switch {
-	case r.settled(&d, c, p, tokens, t):
+	case r.settled(&d, c, p, tokens, t.Path):
 	case c != nil:
 		r.choice(c, tokens, false, nil).decide(&d, t.Path)
 	default:
@@ -26,13 +26,13 @@ func (r *Robots) DecideUnder(p Profile, tokens []string, t Target) (d Decision) 
 }
 
 // settled decides where no rule has to be asked. c is the profile's comparison.
-func (r *Robots) settled(d *Decision, c *comparison, p Profile, tokens []string, t Target) bool {
+func (r *Robots) settled(d *Decision, c *comparison, p Profile, tokens []string, path string) bool {
 	switch {
 	case r == nil || !r.parsed || c == nil && p != Strictest:
 		d.Reason = ReasonInternal
-	case !strings.HasPrefix(t.Path, "/"):
+	case !strings.HasPrefix(path, "/"):
 		d.Reason = ReasonBadRequest
-	case (c == nil || !c.explicit) && t.IsRobotsTXT():
+	case isRobotsTXT(path) && (c == nil || !c.explicit):
 		d.Verdict, d.Reason = Allow, ReasonRobotsTXT
 	default:
 		return false

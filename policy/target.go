@@ -68,27 +68,30 @@ func (t Target) String() string { return t.Origin.String() + t.Path }
 // IsRobotsTXT reports whether the target is /robots.txt, in any spelling that
 // unreserved escapes give it (RFC 9309 2.2.2). With a query, or written with dot
 // segments, it is a path like any other.
-func (t Target) IsRobotsTXT() bool {
-	const robots = "/robots.txt"
-	rest := t.Path
-	if len(rest) < len(robots) || rest[1] != 'r' && rest[1] != '%' {
-		return false
-	}
-	for i := range len(robots) {
-		if rest == "" {
+func (t Target) IsRobotsTXT() bool { return isRobotsTXT(t.Path) }
+
+const robotsTXT = "/robots.txt"
+
+func isRobotsTXT(path string) bool {
+	return len(path) >= len(robotsTXT) && (path[1] == 'r' || path[1] == '%') && spellsRobotsTXT(path)
+}
+
+func spellsRobotsTXT(path string) bool {
+	for i := range len(robotsTXT) {
+		if path == "" {
 			return false
 		}
-		c, escaped := unescape(rest)
-		if c != robots[i] || escaped && i == 0 {
+		c, escaped := unescape(path)
+		if c != robotsTXT[i] || escaped && i == 0 {
 			return false
 		}
 		if escaped {
-			rest = rest[len("%72"):]
+			path = path[len("%72"):]
 		} else {
-			rest = rest[1:]
+			path = path[1:]
 		}
 	}
-	return rest == ""
+	return path == ""
 }
 
 // ParseTarget reads an absolute http or https URL. Scheme and host are brought

@@ -199,6 +199,9 @@ func (x *index) matches(e *entry, s string) bool {
 	if e.spelt() {
 		return x.matchSpelt(e, s)
 	}
+	if pattern := x.pattern(e); e.whole() && !e.forked() && pattern[len(pattern)-1] != s[len(s)-1] {
+		return false // mostly: the last piece is not the last of s
+	}
 	if !e.forked() {
 		return matchStars(x.pattern(e), x.wildcard(e), e.whole(), s)
 	}
