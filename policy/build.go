@@ -3,10 +3,7 @@ package policy
 import (
 	"encoding/binary"
 	"strings"
-	"unsafe"
 )
-
-const entrySize = int(unsafe.Sizeof(entry{}))
 
 // An audience is whom an index is made for.
 type audience struct {
@@ -31,60 +28,6 @@ func newIndex(c *comparison, r *reading, a audience) *index {
 	b.settle(prefixes, wild)
 	b.findAlike(prefixes)
 	return b.index
-}
-
-// settle moves all that has been collected to where it stays: one piece of memory,
-// because memory is handed out in steps.
-func (b *builder) settle(prefixes, wild []ordinal) {
-	entries, buckets := len(prefixes)+len(wild), len(b.buckets)
-	words := make([]uint32, entrySize/4*entries+buckets+(len(b.kept)+3)/4)
-	if len(words) == 0 {
-		return
-	}
-	all := unsafe.Slice((*entry)(unsafe.Pointer(unsafe.SliceData(words))), entries)
-	for i, o := range prefixes {
-		all[i] = b.literal[o.rule].entry
-	}
-	for i, o := range wild {
-		all[len(prefixes)+i] = b.star[o.rule].entry
-	}
-	b.prefixes, b.wild = all[:len(prefixes)], all[len(prefixes):]
-	rest := words[entrySize/4*entries:]
-	copy(rest, b.buckets)
-	b.buckets = rest[:buckets]
-	octets := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(rest[buckets:]))), len(b.kept))
-	copy(octets, b.kept)
-	b.canon = text(octets)
-}
-
-// findAlike makes ready what tells at one look that none of the prefixes match.
-func (b *builder) findAlike(prefixes []ordinal) {
-	if len(prefixes) == 0 {
-		return
-	}
-	pattern := func(i int) string { return b.literal[prefixes[i].rule].pattern }
-	n := min(mostAlike, commonPrefix(pattern(0), pattern(len(prefixes)-1)))
-	b.alike = strings.Clone(pattern(0)[:n])
-	if len(pattern(0)) == n {
-		for i := range b.behind {
-			b.behind[i] = ^uint32(0)
-		}
-		return
-	}
-	for i := range prefixes {
-		b.behind.add(pattern(i)[n])
-	}
-}
-
-// mostAlike is how many octets are worth their memory.
-const mostAlike = 32
-
-// exact returns s without the room that it has grown in vain.
-func exact[T any](s []T) []T {
-	if len(s) == cap(s) {
-		return s
-	}
-	return append(make([]T, 0, len(s)), s...)
 }
 
 // A builder collects the rules of a group.
@@ -220,40 +163,4 @@ func (b *builder) keep(r *rule, p pattern, literal string, at int) {
 	b.kept = append(append(b.kept, compared...), fork...)
 	r.at, r.pattern = inCanon|uint32(from), text(b.kept[from:from+len(compared)])
 	r.size |= uint32(len(compared))
-}
-
-// room is how many octets the index may still grow by: with the text it is to
-// take no more than two and a half times that, and memory is handed out in steps
-// that may be a quarter too large for a text.
-func (b *builder) room() int {
-	return b.seen*6/5 - entrySize*(1+len(b.literal)+len(b.star)) - len(b.kept)
-}
-
-// compare sorts by pattern, then those that match it whole behind those that
-// match what starts with it, then by precedence.
-func compare(x, y *rule) int {
-	if c := strings.Compare(x.pattern, y.pattern); c != 0 {
-		return c
-	}
-	if x.whole() != y.whole() {
-		if y.whole() {
-			return -1
-		}
-		return 1
-	}
-	return byPrecedence(x, y)
-}
-
-// byPrecedence is index.beats of rules.
-func byPrecedence(x, y *rule) int {
-	switch {
-	case x.octets != y.octets:
-		return int(y.octets) - int(x.octets)
-	case x.allow() != y.allow():
-		if x.allow() {
-			return -1
-		}
-		return 1
-	}
-	return int(x.place) - int(y.place)
 }

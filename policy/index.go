@@ -20,6 +20,7 @@ type index struct {
 	alike    string   // what the patterns of all prefixes start with, as far as it is kept
 	behind   octetSet // what follows alike in them; all octets where one of them ends there
 	prefixes []entry  // sorted by pattern
+	keys     []uint32 // of prefixes: four octets behind alike; nil where there is no room
 	wild     []entry  // those without three octets in a row, then by bucket; each part sorted by precedence
 	buckets  []uint32 // buckets[i]:buckets[i+1] is the range of the i-th in wild
 

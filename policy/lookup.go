@@ -2,6 +2,7 @@ package policy
 
 import (
 	"math/bits"
+	"sort"
 	"strings"
 )
 
@@ -73,22 +74,66 @@ func (x *index) lookupPrefix(s string, space []byte) (best match) {
 }
 
 // last returns the last of prefixes whose pattern s starts with, none if there
-// is none. What the patterns at both ends of a range have in common with s, all
-// between them have too.
+// is none.
 func (x *index) last(s string, space []byte) uint32 {
-	if n := len(x.alike); !strings.HasPrefix(s, x.alike) || n < len(s) && !x.behind.has(s[n]) {
+	n := len(x.alike)
+	if !strings.HasPrefix(s, x.alike) || n < len(s) && !x.behind.has(s[n]) {
 		return none
 	}
-	low, high, below, above := 0, len(x.prefixes), len(x.alike), len(x.alike)
+	low, high := 0, len(x.prefixes)
+	if len(x.keys) > 0 {
+		low, high = x.sameKey(prefixKey(s[n:]))
+	}
+	i, common := x.notBehind(s, low, high, n, space)
+	for i != none && x.extent(&x.prefixes[i], s, space) > common {
+		i = x.prefixes[i].link()
+	}
+	return i
+}
+
+// prefixKey is the first four octets of s, which sort as s does.
+func prefixKey(s string) uint32 {
+	if len(s) >= 4 {
+		return uint32(s[3]) | uint32(s[2])<<8 | uint32(s[1])<<16 | uint32(s[0])<<24
+	}
+	var key uint32
+	for i := range 4 {
+		if key <<= 8; i < len(s) {
+			key |= uint32(s[i])
+		}
+	}
+	return key
+}
+
+// sameKey returns the range of the prefixes that have a key.
+func (x *index) sameKey(key uint32) (low, high int) {
+	keys := x.keys
+	for n := len(keys); n > 0; {
+		half := n / 2
+		if keys[low+half] < key {
+			low, n = low+half+1, n-half-1
+		} else {
+			n = half
+		}
+	}
+	for high = low; high < len(keys) && keys[high] == key && high < low+manyPrefixes; {
+		high++
+	}
+	if high == low+manyPrefixes {
+		high += sort.Search(len(keys)-high, func(i int) bool { return keys[high+i] > key })
+	}
+	return low, high
+}
+
+// notBehind returns the last of prefixes[:high] whose pattern does not sort behind
+// s, none if all do, and how many octets it has in common with s; those before low
+// are known not to. What the patterns at both ends of a range have in common with
+// s, all between them have too.
+func (x *index) notBehind(s string, low, high, alike int, space []byte) (last uint32, common int) {
+	from, below, above := low, alike, alike
 	for low < high {
 		middle := int(uint(low+high) >> 1)
-		e := &x.prefixes[middle]
-		pattern := ""
-		if e.spelt() {
-			pattern = x.speltPattern(e, s, space)
-		} else {
-			pattern = x.pattern(e)
-		}
+		pattern := x.formOf(&x.prefixes[middle], s, space)
 		common := min(below, above)
 		// Often one octet tells, for less than a call.
 		if common < len(pattern) && common < len(s) && pattern[common] == s[common] {
@@ -100,14 +145,21 @@ func (x *index) last(s string, space []byte) uint32 {
 			high, above = middle, common
 		}
 	}
-	if low == 0 {
-		return none
+	switch low {
+	case 0:
+		return none, 0
+	case from:
+		below = commonPrefix(x.formOf(&x.prefixes[low-1], s, space), s)
 	}
-	i := uint32(low - 1)
-	for i != none && x.extent(&x.prefixes[i], s, space) > below {
-		i = x.prefixes[i].link()
+	return uint32(low - 1), below
+}
+
+// formOf returns the pattern of one of the prefixes, as far as s can tell.
+func (x *index) formOf(e *entry, s string, space []byte) string {
+	if e.spelt() {
+		return x.speltPattern(e, s, space)
 	}
-	return i
+	return x.pattern(e)
 }
 
 // eightOctets loads the first eight octets of s, the first lowest.

@@ -100,3 +100,32 @@ func keyOctets(s string) uint64 {
 	copy(b[:], s)
 	return binary.BigEndian.Uint64(b[:])
 }
+
+// compare sorts by pattern, then those that match it whole behind those that
+// match what starts with it, then by precedence.
+func compare(x, y *rule) int {
+	if c := strings.Compare(x.pattern, y.pattern); c != 0 {
+		return c
+	}
+	if x.whole() != y.whole() {
+		if y.whole() {
+			return -1
+		}
+		return 1
+	}
+	return byPrecedence(x, y)
+}
+
+// byPrecedence is index.beats of rules.
+func byPrecedence(x, y *rule) int {
+	switch {
+	case x.octets != y.octets:
+		return int(y.octets) - int(x.octets)
+	case x.allow() != y.allow():
+		if x.allow() {
+			return -1
+		}
+		return 1
+	}
+	return int(x.place) - int(y.place)
+}

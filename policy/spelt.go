@@ -28,7 +28,7 @@ func (x *index) speltPattern(e *entry, s string, space []byte) string {
 	return text(out[:p.size])
 }
 
-// extent is the length of the pattern of one of the prefixes, or a length that is
+// extent is the length of the pattern of one of the prefixes, or one that is
 // greater than that of s where the pattern's is.
 func (x *index) extent(e *entry, s string, space []byte) int {
 	if e.spelt() {
