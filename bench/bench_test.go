@@ -34,7 +34,7 @@ func BenchmarkParse(b *testing.B) {
 }
 
 func BenchmarkDecide(b *testing.B) {
-	files := []file{thirty, literals, prefixes, wildcards, {"5 stars, 1,000 letters", stars(5), letters(1000)}}
+	files := []file{thirty, fiveThousand, literals, prefixes, elsewhere, wildcards, {"5 stars, 1,000 letters", stars(5), letters(1000)}}
 	for _, f := range files {
 		robots := policy.Parse(f.body)
 		other, err := robotstxt.FromBytes(f.body)

@@ -50,10 +50,16 @@ var (
 	small = file{"3 KB", rules(115, mixed...), "/articles/2024/page.html?id=7"}
 	large = file{"500 KB", rules(17_500, mixed...), "/articles/2024/page.html?id=7"}
 
-	thirty    = file{"30 rules", rules(30, mixed...), "/private/63352/2024/report.html?id=7"}
-	literals  = file{"5,000 literals, anchored", rules(5000, "Disallow: /articles/page-%d.html$"), "/articles/page-7919.html?id=7"}
-	prefixes  = file{"5,000 literals, prefixes", rules(5000, "Disallow: /articles/page-%d/"), "/articles/page-7919/x.html?id=7"}
-	wildcards = file{"5,000 wildcards", rules(5000, "Disallow: /*/page-%d/*.html$"), "/articles/page-7919/x.html?id=7"}
+	thirty = file{"30 rules", rules(30, mixed...), "/private/63352/2024/report.html?id=7"}
+
+	// Five thousand rules, by shape. What the peer takes for them differs by a
+	// factor of a hundred: see the README.
+	fiveThousand = file{"5,000 rules", rules(5000, mixed...), "/private/63352/2024/report.html?id=7"}
+	literals     = file{"5,000 literals, /x$", rules(5000, "Disallow: /articles/page-%d.html$"), "/articles/page-7919.html?id=7"}
+	prefixes     = file{"5,000 literals, /x", rules(5000, "Disallow: /articles/page-%d/"), "/articles/page-7919/x.html?id=7"}
+	elsewhere    = file{"5,000 literals, /x, none near", prefixes.body, "/about/page-7919/x.html?id=7"}
+	wildcards    = file{"5,000 wildcards", rules(5000, "Disallow: /*/page-%d/*.html$"), "/articles/page-7919/x.html?id=7"}
+	utf8         = file{"5,000 literals, /ツ", rules(5000, "Disallow: /ツール/%d/"), "/%E3%83%84%E3%83%BC%E3%83%AB/7919/x.html"}
 )
 
 // stars is a rule of n stars, and letters a path of n letters that it almost
