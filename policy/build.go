@@ -15,6 +15,11 @@ type audience struct {
 // newIndex reads the group of an audience and makes its rules ready.
 func newIndex(c *comparison, r *reading, a audience) *index {
 	b := builder{index: &index{comparison: c, read: r, text: r.text, stretch: 1}, audience: a}
+	octets := 0
+	for _, i := range a.blocks {
+		octets += len(r.block(i).text) - int(r.blocks[i].at)
+	}
+	b.literal, b.star = make([]rule, 0, octets/usualLine), make([]rule, 0, octets/usualLine)
 	for _, i := range a.blocks {
 		rec := r.block(i)
 		before := b.seen - rec.after
@@ -29,6 +34,9 @@ func newIndex(c *comparison, r *reading, a audience) *index {
 	b.findAlike(prefixes)
 	return b.index
 }
+
+// usualLine is half of the rules' lines: half of them have a star in many files.
+const usualLine = 48
 
 // A builder collects the rules of a group.
 type builder struct {
@@ -94,7 +102,10 @@ func (b *builder) add(rec *record, literal string, anchor bool, at int) {
 	literal, star := strings.CutSuffix(literal, wildcard)
 	p, out := b.appendPattern(b.scratch[:0], literal)
 	b.scratch = out
-	r := rule{place: uint32(rec.at), octets: uint32(b.size(literal)), wildcard: p.wildcard}
+	r := rule{place: uint32(rec.at), octets: uint32(len(literal)), wildcard: p.wildcard}
+	if !p.same {
+		r.octets = uint32(b.size(literal))
+	}
 	r.next = none
 	if rec.key == allowKey {
 		r.next |= allows

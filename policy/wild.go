@@ -24,17 +24,12 @@ func gramHash(s string) uint32 {
 // hashGram hashes the three octets in the upper end of gram.
 func hashGram(gram uint32) uint32 { return gram * 2654435761 >> (32 - gramBits) }
 
-// nextGram returns where the first gram of a pattern is from offset i on, and
-// whether there is one.
-func nextGram(pattern string, wildcard byte, i int) (at int, ok bool) {
-	for ; i+gramSize <= len(pattern); i++ {
-		star := strings.LastIndexByte(pattern[i:i+gramSize], wildcard)
-		if star < 0 {
-			return i, true
-		}
-		i += star
+// piece cuts a pattern at its first wildcard.
+func piece(pattern string, wildcard byte) (piece, rest string) {
+	if i := strings.IndexByte(pattern, wildcard); i >= 0 {
+		return pattern[:i], pattern[i+1:]
 	}
-	return 0, false
+	return pattern, ""
 }
 
 // A gramSet is the grams that a target holds, told apart as far as there is room.
@@ -75,27 +70,22 @@ func (g *gramSet) hold(e *entry) bool {
 func (b *builder) sortWild() []ordinal {
 	b.choose()
 	buckets := min(bits.Len(uint(len(b.star)))-1, bits.Len(uint(max(b.room(), 0)/4))-1, gramBits)
-	many := len(b.star) > manyWild && buckets > 0
-	if many {
-		b.shift = uint8(gramBits - buckets)
-	}
 	order := ordinals(len(b.star))
-	for i := range order {
-		r := &b.star[i]
-		if order[i].key = uint64(^r.octets); many {
-			order[i].key |= uint64(b.bucket(r)) << 32
-		}
-	}
-	slices.SortFunc(order, func(x, y ordinal) int {
-		if x.key != y.key {
-			return byKey(x, y)
-		}
-		return byPrecedence(&b.star[x.rule], &b.star[y.rule])
-	})
-	if b.always = uint32(len(order)); many {
+	if b.always = uint32(len(order)); len(order) > manyWild && buckets > 0 {
+		b.shift = uint8(gramBits - buckets)
 		b.fill(order)
 	}
+	b.byPrecedence(order[:b.always])
+	for i := 1; i < len(b.buckets); i++ {
+		b.byPrecedence(order[b.buckets[i-1]:b.buckets[i]])
+	}
 	return order
+}
+
+func (b *builder) byPrecedence(order []ordinal) {
+	if len(order) > 1 {
+		slices.SortFunc(order, func(x, y ordinal) int { return byPrecedence(&b.star[x.rule], &b.star[y.rule]) })
+	}
 }
 
 // bucket is where a rule with a star goes, counted from 1, and 0 without a gram.
@@ -106,17 +96,22 @@ func (b *builder) bucket(r *rule) int {
 	return 1 + int(r.link()%maxBuckets>>b.shift)
 }
 
-// fill makes buckets[i]:buckets[i+1] the range of the i-th bucket.
+// fill orders the rules by bucket, and makes buckets[i]:buckets[i+1] the range of
+// the i-th.
 func (b *builder) fill(order []ordinal) {
-	b.buckets = make([]uint32, 0, maxBuckets>>b.shift+1)
-	for at, o := range order {
-		for len(b.buckets) < int(o.key>>32) {
-			b.buckets = append(b.buckets, uint32(at))
-		}
+	ends := make([]uint32, maxBuckets>>b.shift+2)
+	for i := range b.star {
+		ends[b.bucket(&b.star[i])+1]++
 	}
-	for len(b.buckets) < cap(b.buckets) {
-		b.buckets = append(b.buckets, uint32(len(order)))
+	for i := 1; i < len(ends); i++ {
+		ends[i] += ends[i-1]
 	}
+	for i := range b.star { // each start becomes an end, which is the next start
+		end := &ends[b.bucket(&b.star[i])]
+		order[*end].rule = uint32(i)
+		*end++
+	}
+	b.buckets = ends[:len(ends)-1]
 	b.always = b.buckets[0]
 }
 
@@ -127,9 +122,11 @@ func (b *builder) choose() {
 	}
 	var frequency [maxBuckets]uint32
 	for i := range b.star {
-		pattern, wildcard := b.star[i].pattern, b.star[i].wildcard
-		for at, ok := nextGram(pattern, wildcard, 0); ok; at, ok = nextGram(pattern, wildcard, at+1) {
-			frequency[gramHash(pattern[at:])]++
+		r := &b.star[i]
+		for now, rest := piece(r.pattern, r.wildcard); now != "" || rest != ""; now, rest = piece(rest, r.wildcard) {
+			for j := 0; j+gramSize <= len(now); j++ {
+				frequency[gramHash(now[j:])]++
+			}
 		}
 	}
 	for i := range b.star {
@@ -137,14 +134,15 @@ func (b *builder) choose() {
 		if r.forked() {
 			continue // it has other grams in a query
 		}
-		pattern, wildcard := r.pattern, r.wildcard
 		rarest, second := none, none
-		for at, ok := nextGram(pattern, wildcard, 0); ok; at, ok = nextGram(pattern, wildcard, at+1) {
-			switch hash := gramHash(pattern[at:]); {
-			case rarest == none || frequency[hash] < frequency[rarest]:
-				rarest, second = hash, rarest
-			case hash != rarest && (second == none || frequency[hash] < frequency[second]):
-				second = hash
+		for now, rest := piece(r.pattern, r.wildcard); now != "" || rest != ""; now, rest = piece(rest, r.wildcard) {
+			for j := 0; j+gramSize <= len(now); j++ {
+				switch hash := gramHash(now[j:]); {
+				case rarest == none || frequency[hash] < frequency[rarest]:
+					rarest, second = hash, rarest
+				case hash != rarest && (second == none || frequency[hash] < frequency[second]):
+					second = hash
+				}
 			}
 		}
 		if second == none {
