@@ -18,6 +18,7 @@ type Entry struct {
 	Cause        string
 	FinalURL     string
 	MediaType    string
+	Foreign      string // what the body is instead of a robots.txt; for who has not read it
 	SHA256       string // names the body; "" when there is none
 	ETag         string
 	LastModified string
@@ -49,6 +50,7 @@ type entryJSON struct {
 	Cause        string `json:"cause,omitempty"`
 	FinalURL     string `json:"final_url,omitempty"`
 	MediaType    string `json:"type,omitempty"`
+	Foreign      string `json:"not_robots,omitempty"`
 	SHA256       string `json:"sha256,omitempty"`
 	ETag         string `json:"etag,omitempty"`
 	LastModified string `json:"last_modified,omitempty"`
@@ -70,7 +72,7 @@ type entryJSON struct {
 func (e Entry) Encode() []byte {
 	data, _ := json.Marshal(entryJSON{ // a struct of strings and numbers always encodes
 		Format: entryFormat, Origin: e.Origin,
-		Result: e.Result.String(), Status: e.Status, Cause: e.Cause, FinalURL: e.FinalURL, MediaType: e.MediaType,
+		Result: e.Result.String(), Status: e.Status, Cause: e.Cause, FinalURL: e.FinalURL, MediaType: e.MediaType, Foreign: e.Foreign,
 		SHA256: e.SHA256, ETag: e.ETag, LastModified: e.LastModified, Declared: e.Declared.Milliseconds(),
 		Retrieved: millis(e.Retrieved), Fresh: millis(e.Fresh),
 		Failures: e.Failures, FailedStatus: e.FailedStatus, FailedURL: e.FailedURL, FailedCause: e.FailedCause,
@@ -92,7 +94,7 @@ func DecodeEntry(data []byte) (Entry, error) {
 	}
 	e := Entry{
 		Origin: j.Origin,
-		Status: j.Status, Cause: j.Cause, FinalURL: j.FinalURL, MediaType: j.MediaType,
+		Status: j.Status, Cause: j.Cause, FinalURL: j.FinalURL, MediaType: j.MediaType, Foreign: j.Foreign,
 		SHA256: j.SHA256, ETag: j.ETag, LastModified: j.LastModified, Declared: time.Duration(j.Declared) * time.Millisecond,
 		Retrieved: moment(j.Retrieved), Fresh: moment(j.Fresh),
 		Failures: j.Failures, FailedStatus: j.FailedStatus, FailedURL: j.FailedURL, FailedCause: j.FailedCause,
@@ -129,6 +131,9 @@ func (k *known) entry(origin string) Entry {
 		Result: a.Result, Status: a.Status, Cause: a.Cause, FinalURL: a.FinalURL, MediaType: a.MediaType,
 		SHA256: a.SHA256, ETag: k.etag, LastModified: k.modified, Declared: k.declared,
 		Retrieved: a.Retrieved, Fresh: k.fresh, Updated: k.updated, Keep: k.useful(),
+	}
+	if k.file != nil {
+		e.Foreign = k.file.foreign
 	}
 	if t := k.trouble; t != nil {
 		e.Failures, e.FailedStatus, e.FailedURL, e.FailedCause = t.failures, t.access.Status, t.access.FinalURL, t.access.Cause

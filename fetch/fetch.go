@@ -26,8 +26,8 @@ const (
 // Robots and no Retry.
 type outcome struct {
 	access      policy.Access
-	body        []byte // of a successful one, unless notModified
-	notModified bool   // the copy at hand holds
+	file        *file // of a successful one, unless notModified
+	notModified bool  // the copy at hand holds
 	validators
 	freshness
 	retryAfter time.Duration // asked for by an unreachable one; 0 when it said nothing
@@ -128,12 +128,13 @@ func (s *Store) read(resp *http.Response, out *outcome) error {
 	if cut {
 		s.options.Log.Warn("robots.txt cut at the size limit", "url", a.URL, "max_size", s.options.MaxSize)
 	}
-	if a.MediaType = mediaType(resp.Header, body); a.MediaType != "" {
-		s.options.Log.Warn("robots.txt is not plain text: what can be read of it rules", "url", a.URL, "type", a.MediaType)
-	}
+	a.MediaType = MediaType(resp.Header)
 	sum := sha256.Sum256(body)
 	a.SHA256 = hex.EncodeToString(sum[:])
-	out.body = body
+	out.file = newFile(a.SHA256, body)
+	if what := out.file.foreign; what != "" {
+		s.options.Log.Warn("robots.txt is something else: it has no rules", "url", a.URL, "not_robots", what)
+	}
 	a.Result = policy.Successful
 	return nil
 }

@@ -13,6 +13,8 @@ type file struct {
 	sha256 string
 	body   []byte
 	parsed int64 // octets that the rules take, by estimate
+	// foreign is what the body is instead of a robots.txt, "" if it may be one.
+	foreign string
 
 	robots atomic.Pointer[policy.Robots] // nil while they are not parsed
 	used   atomic.Int64                  // when they were last asked for, in Unix nanoseconds
@@ -33,7 +35,10 @@ func newFile(sha256 string, body []byte) *file {
 		sha256: sha256,
 		body:   body,
 		parsed: parsedBase + int64(len(body)) + parsedLine*lines,
-		warm:   -1,
+		// What is parsed here is given up again: many files are kept, and few of
+		// them asked for.
+		foreign: policy.Parse(body).Foreign(),
+		warm:    -1,
 	}
 }
 

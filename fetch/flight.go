@@ -213,6 +213,12 @@ func (s *Store) retrieve(ctx context.Context, o policy.Origin, prev *known) *kno
 		attrs = append(attrs, slog.Duration("retry_in", k.trouble.access.Retry.Sub(now).Round(time.Second)),
 			slog.Int("failures", k.trouble.failures), slog.Bool("stale", standing == stale))
 	}
+	if out.access.MediaType != "" {
+		attrs = append(attrs, slog.String("type", out.access.MediaType))
+	}
+	if out.file != nil && out.file.foreign != "" {
+		attrs = append(attrs, slog.String("not_robots", out.file.foreign))
+	}
 	s.options.Log.LogAttrs(ctx, slog.LevelInfo, "robots.txt fetched", attrs...)
 	s.options.OnFetch(out.access.Result)
 	return k

@@ -86,7 +86,7 @@ func TestEntryKeepsWhatIsKnown(t *testing.T) {
 	s := New(Options{})
 	defer s.Close()
 	o := origin(1)
-	k := s.settle(nil, outcome{access: learnt(1, "x").access, body: []byte("x"), validators: validators{etag: `"1"`}})
+	k := s.settle(nil, outcome{access: learnt(1, "x").access, file: newFile(digestOf("x"), []byte("x")), validators: validators{etag: `"1"`}})
 	k.access.Retrieved, k.access.FinalURL, k.access.MediaType = time.UnixMilli(time.Now().UnixMilli()), "https://b.example/r", "text/html"
 	s.schedule(k, time.Hour)
 	k = s.failed(k, learntTrouble(o.RobotsURL()), 0)

@@ -16,8 +16,11 @@ type Info struct {
 	Access policy.Access // what a request would get now, without Robots; Retrieved and SHA256 are the file's
 	Fresh  time.Time     // the end of freshness; past when it is over, zero when nothing settled the matter
 	Size   int           // octets of the file
-	Used   time.Time     // last request for it in this process; zero in the backend
-	Failed int           // attempts in a row that failed since
+	// Foreign is what the file is instead of a robots.txt (see
+	// policy.Robots.Foreign).
+	Foreign string
+	Used    time.Time // last request for it in this process; zero in the backend
+	Failed  int       // attempts in a row that failed since
 }
 
 // Infos yields what is remembered in memory, and then what only the backend
@@ -102,7 +105,7 @@ func (s *Store) stored(e Entry, now time.Time) (Info, bool) {
 		return Info{}, false
 	}
 	i := s.fromEntry(target.Origin, e, nil).info(e.Origin, now)
-	i.Where = "store"
+	i.Where, i.Foreign = "store", e.Foreign
 	return i, true
 }
 
@@ -113,7 +116,7 @@ func (k *known) info(origin string, now time.Time) Info {
 	}
 	i := Info{Origin: origin, Access: k.result(standing), Fresh: k.fresh}
 	if k.file != nil {
-		i.Size = len(k.file.body)
+		i.Size, i.Foreign = len(k.file.body), k.file.foreign
 	}
 	if k.trouble != nil {
 		i.Failed = k.trouble.failures

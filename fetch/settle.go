@@ -22,7 +22,7 @@ func (s *Store) settle(prev *known, out outcome) *known {
 			f.explicit, f.lifetime = true, prev.declared
 		}
 	} else if k.access.Result == policy.Successful {
-		k.file = newFile(k.access.SHA256, out.body)
+		k.file = out.file
 	}
 	if f.explicit {
 		k.declared = f.lifetime

@@ -189,21 +189,26 @@ func utf16(s string, big bool) string {
 func TestCharsetsAndTypes(t *testing.T) {
 	cases := []struct {
 		name, contentType, body string
-		flagged                 string // MediaType
+		label, is               string // MediaType; what it is instead
 		rules                   bool   // /first is disallowed
 	}{
-		{"UTF-8", "text/plain; charset=utf-8", first, "", true},
-		{"UTF-8 with a byte order mark", "text/plain", "\ufeff" + first, "", true},
-		{"UTF-16, little end first", "text/plain", utf16(first, false), "", true},
-		{"UTF-16, big end first", "text/plain", utf16(first, true), "", true},
-		{"no type", "", first, "", true},
-		{"a proper file as HTML", "text/html", first, "", true},
-		{"a proper file as octets", "application/octet-stream", first, "", true},
-		{"a page", "text/html", "<!DOCTYPE html><html><body>Not here</body></html>", "text/html", false},
-		{"a page as plain text", "text/plain", "<html><body>Not here</body></html>", "text/html", false},
-		{"JSON", "application/json", `{"error": "not found"}`, "application/json", false},
-		{"an image", "image/png", "\x89PNG\x0D\x0A\x1A\x0A\x00\x00\x00\rIHDR", "image/png", false},
-		{"binary as plain text", "text/plain", "\x00\x01\x02\x03" + strings.Repeat("\x00\xff", 50), "application/octet-stream", false},
+		{"UTF-8", "text/plain; charset=utf-8", first, "", "", true},
+		{"UTF-8 with a byte order mark", "text/plain", "\ufeff" + first, "", "", true},
+		{"UTF-16, little end first", "text/plain", utf16(first, false), "", "", true},
+		{"UTF-16, big end first", "text/plain", utf16(first, true), "", "", true},
+		{"no type", "", first, "", "", true},
+		{"a type that cannot be read", "text/", first, "", "", true},
+		{"a proper file as HTML", "text/html; charset=utf-8", first, "text/html", "", true},
+		{"a proper file as octets", "application/octet-stream", first, "application/octet-stream", "", true},
+		{"a proper file as JSON", "application/json", first, "application/json", "", true},
+		{"a page", "text/html", "<!DOCTYPE html><html><body>Not here</body></html>", "text/html", "HTML", false},
+		{"a page as plain text", "text/plain", "<html><body>Not here</body></html>", "", "HTML", false},
+		{"a page with rules in it", "text/html", "<!DOCTYPE html>\n<pre>\n" + first + "</pre>", "text/html", "HTML", false},
+		{"a page in UTF-16 with rules in it", "text/html", utf16("<html>\n"+first, true), "text/html", "HTML", false},
+		{"XML with rules in it", "text/plain", "<?xml version='1.0'?>\n<e>\n" + first + "</e>", "", "XML", false},
+		{"JSON", "application/json", `{"error": "not found"}`, "application/json", "JSON", false},
+		{"an image", "image/png", "\x89PNG\x0D\x0A\x1A\x0A\x00\x00\x00\rIHDR\n" + first, "image/png", "an image", false},
+		{"binary as plain text", "text/plain", "\x00\x01\x02\x03" + strings.Repeat("\x00\xff", 50) + "\n" + first, "", "binary data", false},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -216,15 +221,17 @@ func TestCharsetsAndTypes(t *testing.T) {
 				io.WriteString(w, c.body)
 			})
 			a := access(t, newStore(t, func(f *fetch.Options) { f.Log = textLog(&log) }), o)
-			if a.Result != policy.Successful || a.MediaType != c.flagged {
-				t.Errorf("got %+v, want successful and flagged %q", a, c.flagged)
+			if a.Result != policy.Successful || a.MediaType != c.label || (a.Robots.Foreign() != "") != (c.is != "") || !strings.HasPrefix(a.Robots.Foreign(), c.is) {
+				t.Errorf("got %+v, which is %q; want successful, called %q, and %q", a, a.Robots.Foreign(), c.label, c.is)
 			}
 			d := a.Robots.Decide([]string{"bot"}, policy.Target{Origin: o, Path: "/first"})
 			if d.Allowed() == c.rules {
 				t.Errorf("/first: %+v; rules apply: %v", d, c.rules)
 			}
-			if said := strings.Contains(log.String(), "is not plain text"); said != (c.flagged != "") {
-				t.Errorf("log: %s", &log)
+			for attr, want := range map[string]string{" type=": c.label, " not_robots=": c.is} {
+				if said := strings.Contains(log.String(), attr); said != (want != "") || !strings.Contains(log.String(), want) {
+					t.Errorf("%s%q: log: %s", attr, want, &log)
+				}
 			}
 		})
 	}

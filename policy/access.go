@@ -36,7 +36,7 @@ type Access struct {
 	Status    int       // HTTP status of the last answer; 0 when there was none
 	SHA256    string    // hex digest of the body that was parsed; "" when there is none
 	Retrieved time.Time // when the answer came, or said that the copy at hand still holds; zero when none did
-	MediaType string    // what the file is, if it is not plain text: its rules, mostly none, apply all the same
+	MediaType string    // what the server says the file is, if not text/plain (RFC 9309 2.3): its rules apply all the same
 	Stale     bool      // a copy past its freshness rules: the origin cannot be reached, or is just being asked
 	Cause     string    // why the file is unreachable or unavailable, or a newer one is; for people; "" when nothing is amiss
 	Retry     time.Time // when a failed retrieval will be tried again; zero when none failed

@@ -69,6 +69,18 @@ func Lint(body []byte) []Finding {
 	return slices.Compact(l.findings) // a rule may be in several groups
 }
 
+// LintServed is [Lint] of a body that a server gave the media type of, which is
+// "" where it gave none or text/plain (RFC 9309 2.3).
+func LintServed(body []byte, mediaType string) []Finding {
+	findings := Lint(body)
+	if mediaType == "" {
+		return findings
+	}
+	return slices.Insert(findings, 0, newFinding(1, 1, "media-type",
+		"the server calls the file "+quote(mediaType)+"; a crawler may take it for something else than a robots.txt",
+		"serve it as text/plain; charset=utf-8"))
+}
+
 // A linter collects findings.
 type linter struct {
 	body     []byte

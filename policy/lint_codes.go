@@ -26,6 +26,7 @@ var lintCodes = []LintCode{
 	{"extension-value", Warning, "an extension whose value cannot be read"},
 	{"line-too-long", Warning, "a line that Google cuts at 16,663 octets"},
 	{"invalid-utf8", Warning, "octets that are not UTF-8"},
+	{"media-type", Warning, "served as another type than text/plain"},
 	{"utf16", Warning, "UTF-16 instead of UTF-8"},
 	{"bom", Note, "a byte order mark at the start"},
 	{"agent-digits", Note, "a product token with digits, which RFC 9309 does not provide for"},

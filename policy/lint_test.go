@@ -15,6 +15,7 @@ import (
 // lintCases has, for each code, files and where it is found in them: "line:column".
 var lintCases = map[string]map[string]string{
 	"not-robots":          {"<!DOCTYPE html>\n<p>User-agent: *</p>": "1:1", ` {"a": 1}`: "1:1", "<?xml version='1.0'?>": "1:1", "\x1f\x8b\x08": "1:1", "D\x00i\x00s\x00a\x00l\x00": "1:1"},
+	"media-type":          {star("Disallow: /"): "1:1", "<html>": "1:1"},
 	"too-large":           {"User-agent: *\n" + strings.Repeat("Disallow: /aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", 11_000): "10450:1"},
 	"nul":                 {star("Disallow: /a\x00b"): "2:13"},
 	"invisible-character": {"User-agent: *\n\u200dDisallow: /\n": "2:1", "User-agent:\u00a0bot\nDisallow: /\n": "1:12"},
@@ -49,13 +50,14 @@ var lintCases = map[string]map[string]string{
 }
 
 func TestLint(t *testing.T) {
+	served := map[string]string{"media-type": "text/html"}
 	for _, c := range policy.LintCodes() {
 		if len(lintCases[c.Code]) == 0 {
 			t.Errorf("%s has no case", c.Code)
 		}
 		for body, want := range lintCases[c.Code] {
 			var got []string
-			for _, f := range policy.Lint([]byte(body)) {
+			for _, f := range policy.LintServed([]byte(body), served[c.Code]) {
 				if f.Code == c.Code {
 					got = append(got, fmt.Sprintf("%d:%d", f.Line, f.Column))
 				}

@@ -19,8 +19,8 @@ func (l *linter) whole() bool {
 	case bytes.HasPrefix(l.body, []byte("\ufeff")):
 		l.report(1, 1, "bom", "the file starts with a byte order mark; some crawlers do not know the first line for it", "save it as UTF-8 without a byte order mark")
 	}
-	if what := l.foreign(); what != "" {
-		l.report(1, 1, "not-robots", "this is "+what+", not a robots.txt: no rule is read from it",
+	if k := l.read.foreign(); k != proper {
+		l.report(1, 1, "not-robots", "this is "+k.String()+", not a robots.txt: no rule is read from it",
 			"serve the robots.txt as text/plain, or answer 404 where there is none")
 		return false
 	}
@@ -28,42 +28,6 @@ func (l *linter) whole() bool {
 		l.tooLarge()
 	}
 	return true
-}
-
-// foreign names what the text is instead of a robots.txt, "" if it may be one.
-func (l *linter) foreign() string {
-	start := strings.TrimLeft(l.text, " \t\r\n\v\f")
-	if len(start) > 1024 {
-		start = start[:1024]
-	}
-	if strings.Count(start, "\x00")*10 > len(start) && !l.hasRule() {
-		return "binary data, or UTF-16 without its byte order mark"
-	}
-	for _, f := range []struct{ prefix, what string }{
-		{"<?xml", "XML"}, {"<?php", "PHP source"}, {"<!doctype", "HTML"}, {"<html", "HTML"}, {"<head", "HTML"}, {"<body", "HTML"},
-		{"<!--", "HTML"}, {"<", "markup"}, {"{", "JSON"}, {"[", "JSON"}, {"%pdf-", "PDF"},
-		{"\x1f\x8b", "compressed data"}, {"pk\x03\x04", "a ZIP archive"}, {"\x89png", "an image"}, {"gif8", "an image"},
-		{"http/1.", "an HTTP response"},
-	} {
-		if n := len(f.prefix); len(start) >= n && strings.EqualFold(start[:n], f.prefix) && !l.hasRule() {
-			return f.what
-		}
-	}
-	return ""
-}
-
-// hasRule reports whether, whatever it looks like, rules are read from the text:
-// then its lines have to be looked at.
-func (l *linter) hasRule() bool {
-	for i := range l.read.blocks {
-		rec := l.read.block(i)
-		for rec.next() {
-			if rec.key != agentKey && pathLike(rec.value()) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func (l *linter) tooLarge() {

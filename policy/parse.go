@@ -7,12 +7,17 @@ import (
 )
 
 // Parse reads a robots.txt. It never fails: what can be read of any bytes is
-// used and the rest ignored, line by line (RFC 9309 2.3.1.5). It takes time in
-// proportion to body, which it does not keep and does not change. Of more than
-// 256 MiB the full lines that fit are read.
+// used and the rest ignored, line by line (RFC 9309 2.3.1.5); a body that is
+// something else altogether, such as HTML, has no rules (see [Robots.Foreign]).
+// It takes time in proportion to body, which it does not keep and does not
+// change. Of more than 256 MiB the full lines that fit are read.
 func Parse(body []byte) *Robots {
 	r := &Robots{parsed: true}
 	r.own.init(heed, newSource(body))
+	if r.foreign = r.own.foreign(); r.foreign != proper {
+		r.own = reading{}
+		r.own.init(heed, newSource(nil))
+	}
 	return r
 }
 
@@ -22,6 +27,7 @@ func Parse(body []byte) *Robots {
 // It must not be copied.
 type Robots struct {
 	parsed  bool
+	foreign kind                      // what the body is
 	own     reading                   // the text, and where its blocks are
 	google  atomic.Pointer[reading]   // the same as Google reads it: most files never are
 	choices atomic.Pointer[[]*choice] // what has been made ready; never changed in place

@@ -50,7 +50,11 @@ func appendBecause(b []byte, d *policy.Decision, a *policy.Access) []byte {
 	case policy.ReasonNoRule:
 		return append(append(append(b, "no rule matches (group "...), d.Group...), ')')
 	case policy.ReasonNoGroup:
-		return append(append(b, "no group applies to "...), d.Agent...)
+		b = append(append(b, "no group applies to "...), d.Agent...)
+		if what := a.Robots.Foreign(); what != "" {
+			b = append(append(b, ": instead of a robots.txt there is "...), what...)
+		}
+		return b
 	case policy.ReasonRobotsTXT:
 		return append(b, "robots.txt itself is always allowed"...)
 	case policy.ReasonUnavailable:
@@ -105,6 +109,9 @@ func appendExplained(b []byte, x *policy.Explanation, a *policy.Access) []byte {
 		if a.SHA256 != "" {
 			add("", "sha256 %s", a.SHA256)
 		}
+		if a.MediaType != "" {
+			add("", "served as %s, not as text/plain", printable(a.MediaType))
+		}
 	}
 	return b
 }
@@ -144,12 +151,14 @@ type resultRobots struct {
 	SHA256    string     `json:"sha256,omitempty"`
 	Retrieved *time.Time `json:"retrieved,omitempty"`
 	Stale     bool       `json:"stale,omitempty"`
+	Type      string     `json:"type,omitempty"`       // that the server gave, if not text/plain
+	NotRobots string     `json:"not_robots,omitempty"` // what it is instead: it has no rules
 }
 
 func newResult(url string, d policy.Decision, a *policy.Access) result {
 	r := result{URL: url, Agent: d.Agent, Verdict: d.Verdict, Reason: d.Reason, Group: d.Group, Rule: d.Rule, Line: d.Line, Profile: d.Profile, DisallowedBy: d.DisallowedBy, Override: d.Override}
 	if a.URL != "" {
-		r.Robots = &resultRobots{URL: a.URL, FinalURL: a.FinalURL, Status: a.Status, SHA256: a.SHA256, Stale: a.Stale}
+		r.Robots = &resultRobots{URL: a.URL, FinalURL: a.FinalURL, Status: a.Status, SHA256: a.SHA256, Stale: a.Stale, Type: a.MediaType, NotRobots: a.Robots.Foreign()}
 		if !a.Retrieved.IsZero() {
 			at := a.Retrieved.UTC()
 			r.Robots.Retrieved = &at

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"heed/fetch"
 	"heed/internal/config"
 	"heed/policy"
 )
@@ -62,9 +63,9 @@ type linter struct {
 func (l *linter) run(ctx context.Context, c config.Config, args []string) error {
 	out := bufio.NewWriter(l.stdout)
 	for _, name := range args {
-		body, err := l.read(ctx, c, name)
+		body, media, err := l.read(ctx, c, name)
 		if err == nil {
-			err = l.lint(out, name, body)
+			err = l.lint(out, name, policy.Parse(body).Lines(), policy.LintServed(body, media))
 		}
 		if err != nil {
 			return errors.Join(err, out.Flush())
@@ -80,8 +81,7 @@ func (l *linter) run(ctx context.Context, c config.Config, args []string) error 
 }
 
 // lint reports on one robots.txt.
-func (l *linter) lint(out *bufio.Writer, name string, body []byte) error {
-	findings := policy.Lint(body)
+func (l *linter) lint(out *bufio.Writer, name string, lines []string, findings []policy.Finding) error {
 	for _, f := range findings {
 		l.matters = l.matters || f.Severity > policy.Note
 	}
@@ -96,26 +96,30 @@ func (l *linter) lint(out *bufio.Writer, name string, body []byte) error {
 		}
 		return nil
 	}
-	return l.print(out, name, policy.Parse(body).Lines(), findings)
+	return l.print(out, name, lines, findings)
 }
 
 // maxLint bounds what is read: findings are still of use on a file that is many
 // times too large.
 const maxLint = 64 << 20
 
-func (l *linter) read(ctx context.Context, c config.Config, name string) ([]byte, error) {
+// read returns a robots.txt and, of one that was served, its media type if that
+// is amiss.
+func (l *linter) read(ctx context.Context, c config.Config, name string) (body []byte, media string, err error) {
 	switch {
 	case name == "-":
-		return l.readAll("standard input", l.stdin)
+		body, err = l.readAll("standard input", l.stdin)
+		return body, "", err
 	case strings.HasPrefix(name, "http://"), strings.HasPrefix(name, "https://"):
 		return l.fetch(ctx, c, name)
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, usage("name a robots.txt file, a URL, or - for standard input", "%w", err)
+		return nil, "", usage("name a robots.txt file, a URL, or - for standard input", "%w", err)
 	}
 	defer f.Close()
-	return l.readAll(name, f)
+	body, err = l.readAll(name, f)
+	return body, "", err
 }
 
 func (l *linter) readAll(name string, in io.Reader) ([]byte, error) {
@@ -131,17 +135,17 @@ func (l *linter) readAll(name string, in io.Reader) ([]byte, error) {
 
 // fetch gets a URL as robots.txt files are fetched, but as octets: what is wrong
 // with them is the question.
-func (l *linter) fetch(ctx context.Context, c config.Config, url string) ([]byte, error) {
+func (l *linter) fetch(ctx context.Context, c config.Config, url string) (body []byte, media string, err error) {
 	target, err := policy.ParseTarget(url)
 	if err != nil {
-		return nil, usage("write https://HOST/ or the URL of a robots.txt", "%q: %w", url, err)
+		return nil, "", usage("write https://HOST/ or the URL of a robots.txt", "%q: %w", url, err)
 	}
 	if target.Path == "/" {
 		url = target.Origin.RobotsURL()
 	}
 	r, err := newReach(c, l.env)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer r.transport.CloseIdleConnections()
 	client := &http.Client{
@@ -156,20 +160,20 @@ func (l *linter) fetch(ctx context.Context, c config.Config, url string) ([]byte
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return nil, usage("write https://HOST/ or the URL of a robots.txt", "%w", err)
+		return nil, "", usage("write https://HOST/ or the URL of a robots.txt", "%w", err)
 	}
 	req.Header.Set("User-Agent", userAgent(c.Agent))
 	res, err := client.Do(req)
 	if err != nil {
-		return nil, &failure{exitUnknown, err, ""}
+		return nil, "", &failure{exitUnknown, err, ""}
 	}
 	defer res.Body.Close()
 	if res.StatusCode/100 != 2 {
-		return nil, &failure{exitUnknown, fmt.Errorf("%s: %s", url, res.Status), "without a robots.txt that can be read there is nothing to lint; 'heed check' tells what that means"}
+		return nil, "", &failure{exitUnknown, fmt.Errorf("%s: %s", url, res.Status), "without a robots.txt that can be read there is nothing to lint; 'heed check' tells what that means"}
 	}
-	body, err := l.readAll(url, res.Body)
+	body, err = l.readAll(url, res.Body)
 	if err != nil {
-		return nil, &failure{exitUnknown, err, ""}
+		return nil, "", &failure{exitUnknown, err, ""}
 	}
-	return body, nil
+	return body, fetch.MediaType(res.Header), nil
 }

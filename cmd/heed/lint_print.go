@@ -68,7 +68,7 @@ func wrap(out io.Writer, text, indent, next string) {
 // excerpt prints the part of the line that a finding is about, and a mark under
 // its column. Findings on a file as a whole have none.
 func excerpt(out io.Writer, lines []string, f policy.Finding) {
-	if f.Line > len(lines) || f.Code == "not-robots" || f.Code == "too-large" || f.Code == "utf16" {
+	if f.Line > len(lines) || f.Code == "not-robots" || f.Code == "media-type" || f.Code == "too-large" || f.Code == "utf16" {
 		return
 	}
 	line, column := lines[f.Line-1], f.Column-1

@@ -21,7 +21,8 @@ type cachedRobots struct {
 	FinalURL  string     `json:"final_url,omitempty"`
 	SHA256    string     `json:"sha256,omitempty"`
 	Size      int        `json:"size,omitempty"`
-	Type      string     `json:"type,omitempty"` // when it is not plain text
+	Type      string     `json:"type,omitempty"`       // that the server gave, if not text/plain
+	NotRobots string     `json:"not_robots,omitempty"` // what it is instead: it has no rules
 	Retrieved *time.Time `json:"retrieved,omitempty"`
 	Fresh     *time.Time `json:"fresh_until,omitempty"`
 	Stale     bool       `json:"stale,omitempty"`
@@ -35,7 +36,7 @@ func newCachedRobots(i fetch.Info) cachedRobots {
 	a := i.Access
 	return cachedRobots{
 		Origin: i.Origin, Where: i.Where, Access: a.Result.String(), Status: a.Status, URL: a.URL, FinalURL: a.FinalURL,
-		SHA256: a.SHA256, Size: i.Size, Type: a.MediaType, Retrieved: moment(a.Retrieved), Fresh: moment(i.Fresh),
+		SHA256: a.SHA256, Size: i.Size, Type: a.MediaType, NotRobots: i.Foreign, Retrieved: moment(a.Retrieved), Fresh: moment(i.Fresh),
 		Stale: a.Stale, Cause: a.Cause, Failures: i.Failed, Retry: moment(a.Retry), Used: moment(i.Used),
 	}
 }

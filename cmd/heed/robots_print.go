@@ -27,7 +27,7 @@ func (c cachedRobots) print(w io.Writer) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, line := range [][2]string{
 		{"origin", c.Origin}, {"access", c.access()}, {"status", number(c.Status)}, {"url", c.URL}, {"final url", c.FinalURL},
-		{"sha256", c.SHA256}, {"size", number(c.Size)}, {"type", c.Type}, {"age", since(now, c.Retrieved)}, {"fresh for", until(now, c.Fresh)},
+		{"sha256", c.SHA256}, {"size", number(c.Size)}, {"type", c.Type}, {"not robots", c.NotRobots}, {"age", since(now, c.Retrieved)}, {"fresh for", until(now, c.Fresh)},
 		{"cause", c.Cause}, {"failures", number(c.Failures)}, {"retry in", until(now, c.Retry)}, {"last used", since(now, c.Used)}, {"where", c.Where},
 	} {
 		if line[1] != "" && line[1] != "-" {
@@ -50,7 +50,10 @@ func (c cachedRobots) note() string {
 		notes = append(notes, "from "+c.FinalURL)
 	}
 	if c.Type != "" {
-		notes = append(notes, "is "+c.Type)
+		notes = append(notes, "served as "+c.Type)
+	}
+	if c.NotRobots != "" {
+		notes = append(notes, "no rules: it is "+c.NotRobots)
 	}
 	if c.Cause != "" {
 		notes = append(notes, c.Cause)
