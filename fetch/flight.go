@@ -141,8 +141,10 @@ func (s *Store) learn(ctx context.Context, o policy.Origin, h how) (l landing) {
 		return l
 	}
 	prev := s.memory.known(key)
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
 	wait, cancel := context.WithTimeout(ctx, s.options.Timeout)
-	free, err := s.lanes.enter(wait, h.background || prev != nil && prev.trouble != nil)
+	free, err := s.lanes.enter(wait, func() { giveUp(errGivenUp) })
 	cancel()
 	if err != nil {
 		return landing{settled: true, access: busy(o, "too many robots.txt are being fetched"), finish: claim.end}

@@ -206,36 +206,3 @@ func TestManyCopiesThatEndAtOnce(t *testing.T) {
 	}
 	runtime.KeepAlive(s)
 }
-
-// Origins that hang, as many as there are places for them, do not hold up those
-// that answer; nor do those that are known to hang.
-func TestOriginsThatHangDelayNoOther(t *testing.T) {
-	const places = 40
-	release := make(chan struct{})
-	s := New(Options{MaxFetches: places, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
-		if strings.HasPrefix(r.URL.Host, "h") {
-			select {
-			case <-release:
-			case <-r.Context().Done():
-			}
-		}
-		return &http.Response{StatusCode: 404, Header: http.Header{}, Body: http.NoBody}, nil
-	})})
-	defer s.Close()
-	defer close(release)
-	var hanging sync.WaitGroup
-	ctx, cancel := context.WithCancel(t.Context())
-	for i := range places * 3 / 4 {
-		hanging.Go(func() { _, _ = s.Access(ctx, origin(i)) })
-	}
-	for i := range 100 {
-		start := time.Now()
-		a, err := s.Access(t.Context(), policy.Origin{Scheme: "http", Host: fmt.Sprintf("quick%d.example", i), Port: 80})
-		// The hanging ones may have all the quick places, but not for long.
-		if took := time.Since(start); err != nil || a.Result != policy.Unavailable || took > time.Second {
-			t.Errorf("got %+v, %v after %v", a, err, took)
-		}
-	}
-	cancel()
-	hanging.Wait()
-}

@@ -43,6 +43,8 @@ func cause(ctx context.Context, err error) string {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return "no complete answer in time"
+	case context.Cause(ctx) == errGivenUp:
+		return errGivenUp.Error()
 	case ctx.Err() != nil:
 		return "heed is shutting down"
 	}

@@ -23,7 +23,7 @@ var ErrClosed = errors.New("the robots.txt store is closed")
 type Store struct {
 	options Options // with defaults
 	memory  *memory
-	lanes   lanes
+	lanes   *lanes
 	guard   guard  // before options.Backend
 	fleet   Fleet  // options.Backend, when it is one
 	holder  string // of leases
