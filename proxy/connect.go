@@ -6,23 +6,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/elazarl/goproxy"
 
 	"heed/policy"
-)
-
-// TunnelPolicy says what becomes of a CONNECT that is not intercepted. The zero
-// value denies.
-type TunnelPolicy uint8
-
-// The tunnel policies.
-const (
-	TunnelDeny         TunnelPolicy = iota // never opened
-	TunnelUnrestricted                     // opened where nothing is disallowed to the agent
-	TunnelAllow                            // opened unread, and recorded as unchecked
 )
 
 // plan is what a CONNECT has been found to be before it is answered.
@@ -47,8 +35,8 @@ func (x *exchange) connect(r *http.Request) {
 		x.deliver(x.looped(r, errLoop))
 		return
 	}
-	if len(x.p.connectPorts) > 0 && !slices.Contains(x.p.connectPorts, origin.Port) {
-		x.refusePort()
+	if d, refused := x.rules.RefusePort(x.p.connectPorts, origin.Port); refused {
+		x.refusePort(d)
 		return
 	}
 	pl := plan{origin: origin}
@@ -67,8 +55,8 @@ func (x *exchange) connect(r *http.Request) {
 
 // refusePort answers a CONNECT to a port that none may lead to (RFC 9110 9.3.6).
 // Monitor mode is no help: no robots.txt is obeyed by it.
-func (x *exchange) refusePort() {
-	x.rec.Decision = policy.Decision{Reason: policy.ReasonRestrictedTunnel, Agent: x.rules.agent()}
+func (x *exchange) refusePort(d policy.Decision) {
+	x.rec.Decision = d
 	x.rec.Enforced = true
 	ref := x.disallowed()
 	ref.detail = fmt.Sprintf("CONNECT to port %d is not allowed: https.connect_ports does not name it", x.target.Origin.Port)
@@ -141,42 +129,15 @@ func (p *Proxy) intercepts(o policy.Origin) bool { return p.leaf != nil && !p.tu
 func (x *exchange) permitTunnel(r *http.Request) bool {
 	var err error
 	d := &x.rec.Decision
-	origin := tunnelOrigin(x.target.Origin)
-	override, overridden := x.rules.override(origin)
-	switch {
-	case overridden && override.Action == policy.ActionDeny:
-		*d = x.rules.overridden(override)
-	case x.p.tunnelPolicy == TunnelUnrestricted, x.p.tunnelPolicy == TunnelAllow && overridden && override.Action == policy.ActionAllow:
-		*d, x.rec.Access, err = x.rules.DecideTunnel(r.Context(), origin)
-	case x.p.tunnelPolicy == TunnelAllow:
-		*d = policy.Decision{Verdict: policy.Allow, Reason: policy.ReasonUnchecked, Agent: x.rules.agent()}
-	default:
-		*d = policy.Decision{Reason: policy.ReasonRestrictedTunnel, Agent: x.rules.agent()}
-	}
+	*d, x.rec.Access, err = x.rules.DecideConnect(r.Context(), x.p.tunnelPolicy, x.target.Origin)
 	x.decided(err)
 	if x.rec.Access.Own {
 		x.deliver(x.looped(r, errOwn))
 		return false
 	}
-	if d.Allowed() {
-		return true
-	}
-	if x.rules.Monitor {
-		if d.Reason == policy.ReasonRestrictedTunnel {
-			// Nothing inside is going to be judged, so nothing can be disallowed.
-			d.Verdict, d.Reason = policy.Allow, policy.ReasonUnchecked
-		}
+	if d.Allowed() || x.rules.Monitor {
 		return true
 	}
 	x.refuse(x.disallowed())
 	return false
-}
-
-// tunnelOrigin guesses the origin behind a tunnel from its port: what is said
-// in the open on port 80 is judged request by request anyway.
-func tunnelOrigin(o policy.Origin) policy.Origin {
-	if o.Port == policy.DefaultPort("http") {
-		o.Scheme = "http"
-	}
-	return o
 }

@@ -41,5 +41,6 @@ func (a asker) decider(c config.Config, source proxy.Source) (proxy.Decider, err
 			return proxy.Decider{}, usage("the proxy would not let such a user in", "--user: auth.users_file does not know %q", a.user)
 		}
 	}
+	d.Monitor = c.Mode == "monitor"
 	return d.For(a.user, from), nil
 }

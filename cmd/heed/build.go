@@ -141,9 +141,9 @@ func orNever(d time.Duration) time.Duration {
 // proxyOptions turns a configuration into those of the proxy. authority is nil
 // in tunnel mode.
 func proxyOptions(c config.Config, r *reach, source proxy.Source, authority *ca.Authority) (proxy.Options, error) {
-	hosts, err := proxy.ParseHosts(c.HTTPS.TunnelHosts)
+	tunnels, err := newTunnels(c.HTTPS)
 	if err != nil {
-		return proxy.Options{}, fmt.Errorf("https.tunnel_hosts: %w", err)
+		return proxy.Options{}, err
 	}
 	d, err := decider(c, source)
 	if err != nil {
@@ -155,8 +155,9 @@ func proxyOptions(c config.Config, r *reach, source proxy.Source, authority *ca.
 		Dial:              r.dial,
 		Monitor:           c.Mode == "monitor",
 		HTTP2:             c.HTTPS.HTTP2,
-		TunnelHosts:       hosts,
-		TunnelPolicy:      map[string]proxy.TunnelPolicy{"unrestricted": proxy.TunnelUnrestricted, "allow": proxy.TunnelAllow}[c.HTTPS.TunnelPolicy],
+		TunnelHosts:       tunnels.hosts,
+		TunnelPolicy:      tunnels.policy,
+		ConnectPorts:      tunnels.ports,
 		UserAgent:         userAgent(c.Agent),
 		Rewrite:           map[string]proxy.Rewrite{"missing": proxy.RewriteMissing, "always": proxy.RewriteAlways}[c.Agent.Rewrite],
 		UnreachableStatus: c.Refusal.UnreachableStatus,
@@ -166,9 +167,6 @@ func proxyOptions(c config.Config, r *reach, source proxy.Source, authority *ca.
 	}
 	if o.TLS, err = listenTLS(c.TLS); err != nil {
 		return proxy.Options{}, err
-	}
-	for _, port := range c.HTTPS.ConnectPorts {
-		o.ConnectPorts = append(o.ConnectPorts, uint16(port)) // validated
 	}
 	if authority != nil {
 		o.Leaf = authority.Leaf

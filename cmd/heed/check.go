@@ -60,6 +60,7 @@ type checker struct {
 	json, explain, quiet bool
 	who                  asker
 	entry                int // of clients, which gave the settings
+	tunnels              tunnels
 
 	line                                        []byte
 	allowed, disallowed, unreachable, malformed int
@@ -100,10 +101,13 @@ func (k *checker) run(ctx context.Context, c config.Config, args []string, fromF
 		return err
 	}
 	k.entry = d.Entry()
+	if k.tunnels, err = newTunnels(c.HTTPS); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	urls := readURLs(ctx, k.stdin, args)
-	if !fromFile && len(d.Overrides) == 0 { // which may say that nobody is to be asked
+	if !fromFile && len(d.Overrides) == 0 && !k.tunnels.all { // either may say that nobody is to be asked
 		var wait func()
 		urls, wait = warm(ctx, urls, source)
 		defer func() { cancel(); wait() }()
@@ -159,14 +163,7 @@ func (k *checker) check(ctx context.Context, d proxy.Decider, out *bufio.Writer,
 		fmt.Fprintf(k.stderr, "error: %.200q: %v\n", u.url, u.malformed)
 		return nil
 	}
-	var x policy.Explanation
-	var access policy.Access
-	var err error
-	if k.explain {
-		x, access, err = d.Explain(ctx, u.target)
-	} else {
-		x.Decision, access, err = d.Decide(ctx, u.target)
-	}
+	x, access, err := k.decide(ctx, d, u.target)
 	if err != nil {
 		return &failure{exitUnknown, fmt.Errorf("%s: %w", u.url, err), ""}
 	}
@@ -182,6 +179,21 @@ func (k *checker) check(ctx context.Context, d proxy.Decider, out *bufio.Writer,
 		return nil
 	}
 	return k.print(out, u.url, &x, &access)
+}
+
+// decide decides as the proxy does, which for https may not see more than a
+// CONNECT.
+func (k *checker) decide(ctx context.Context, d proxy.Decider, t policy.Target) (x policy.Explanation, access policy.Access, err error) {
+	var decided bool
+	x.Target = t.Path
+	switch x.Decision, access, decided, err = k.tunnels.decide(ctx, d, t); {
+	case decided || err != nil:
+	case k.explain:
+		x, access, err = d.Explain(ctx, t)
+	default:
+		x.Decision, access, err = d.Decide(ctx, t)
+	}
+	return x, access, err
 }
 
 // sum says how many URLs came out how, if there was more than one.

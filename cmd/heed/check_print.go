@@ -63,6 +63,16 @@ func appendBecause(b []byte, d *policy.Decision, a *policy.Access) []byte {
 		return append(append(b, "robots.txt is unreachable: "...), printable(a.Cause)...)
 	case policy.ReasonOverride:
 		return append(append(b, "override: "...), printable(d.Override)...)
+	case policy.ReasonRestrictedTunnel:
+		b = append(b, "the proxy would see no more than a tunnel, and not open it"...)
+		if d.Line > 0 {
+			b = fmt.Appendf(b, ": line %d: %s", d.Line, printable(d.Rule))
+		}
+		return b
+	case policy.ReasonUnchecked:
+		return append(b, "a tunnel that is opened unread"...)
+	case policy.ReasonUnrestrictedTunnel:
+		return append(b, "a tunnel, and nothing there is disallowed"...)
 	case policy.ReasonEgressDenied:
 		return append(b, printable(a.Cause)...)
 	}

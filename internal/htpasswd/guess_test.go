@@ -64,7 +64,7 @@ func TestUnknownUserTakesTheTimeOfAWrongPassword(t *testing.T) {
 			for i := range rounds * pairs {
 				users = append(users, fmt.Sprintf("user%04d", i))
 			}
-			h := listen(t, 6, users...) // some milliseconds, a thousand times what the rest takes
+			h := listen(t, 6, users...) // some milliseconds, a hundred times what the rest takes
 			g := h.guesser(t)
 			ratio := 0.0
 			for round := range rounds { // a noisy machine gets another chance
