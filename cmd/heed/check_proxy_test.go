@@ -98,36 +98,19 @@ func TestCheckAnswersAsTheProxyWouldForEveryClient(t *testing.T) {
 // and returns what the proxy recorded. user is "" where there are none.
 func compareCheck(t *testing.T, file, user string, targets []string) (all []proxy.Record) {
 	t.Helper()
-	loaded, err := config.Load(config.Options{Path: file})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := newServer(loaded.Config, env{stdout: io.Discard, stderr: io.Discard}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
 	records := make(chan proxy.Record, 2*len(targets))
-	s.tap = func(r *proxy.Record) {
+	s := serveFile(t, file, func(r *proxy.Record) {
 		if r.Event != proxy.EventClose { // of a tunnel, whose opening was decided on
 			records <- *r
 		}
-	}
-	served := make(chan error, 1)
-	go func() { served <- s.proxy.Serve(s.listener) }()
-	defer func() {
-		if err := s.shutdown(context.Background(), 10*time.Second); err != nil {
-			t.Errorf("shutdown: %v", err)
-		}
-		if err := <-served; err != nil {
-			t.Errorf("serve: %v", err)
-		}
-	}()
+	})
+	defer s.end()
 	var out, trouble bytes.Buffer
 	args := append([]string{"check", "-c", file, "--json", "--user", user, "--from", "127.0.0.1"}, targets...)
 	run(args, env{stdout: &out, stderr: &trouble})
 	answers := json.NewDecoder(&out)
 	for _, target := range targets {
-		askProxy(t, s.listener.Addr().String(), user, target)
+		askProxy(t, s.addr, user, target)
 		var checked result
 		if err := answers.Decode(&checked); err != nil {
 			t.Fatalf("heed check: %v: %s", err, &trouble)
@@ -148,6 +131,37 @@ func compareCheck(t *testing.T, file, user string, targets []string) (all []prox
 		all = append(all, r)
 	}
 	return all
+}
+
+// running is a heed in this process.
+type running struct {
+	*server
+	addr string
+	end  func() // may be called once
+}
+
+// serveFile runs the proxy of a configuration file. tap hears of every exchange.
+func serveFile(t *testing.T, file string, tap func(*proxy.Record)) running {
+	t.Helper()
+	loaded, err := config.Load(config.Options{Path: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := newServer(loaded.Config, env{stdout: io.Discard, stderr: io.Discard}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.tap = tap
+	served := make(chan error, 1)
+	go func() { served <- s.proxy.Serve(s.listener) }()
+	return running{s, s.listener.Addr().String(), func() {
+		if err := s.shutdown(context.Background(), 10*time.Second); err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+		if err := <-served; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	}}
 }
 
 // askProxy asks for a URL on a connection of its own, and through a tunnel when

@@ -57,9 +57,13 @@ func startUpstream(t *testing.T, kind string, leaf *tls.Certificate, credentials
 	return c
 }
 
-// dialFrom connects from the address of upstream proxies.
+// dialFrom connects from the address of upstream proxies, to where that can be
+// done.
 func dialFrom(ctx context.Context, network, address string) (net.Conn, error) {
-	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(outgoing)}, Timeout: 5 * time.Second}
+	d := net.Dialer{Timeout: 5 * time.Second}
+	if strings.HasPrefix(address, "127.") {
+		d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(outgoing)}
+	}
 	return d.DialContext(ctx, network, address)
 }
 
