@@ -36,10 +36,13 @@ type chainSite struct {
 	from map[string]int
 }
 
-func newChainSite(t *testing.T, secure bool, robots string) *chainSite {
+func newChainSite(t *testing.T, address string, secure bool, robots string) *chainSite {
 	c := &chainSite{from: map[string]int{}}
-	c.site = newSite(t, secure, true, robots, func(w http.ResponseWriter, r *http.Request) {
+	c.site = newSiteAt(t, address, secure, true, robots, func(w http.ResponseWriter, r *http.Request) {
 		host, _, _ := net.SplitHostPort(r.RemoteAddr)
+		if _, ok := outgoingConns.Load(r.RemoteAddr); ok {
+			host = outgoing
+		}
 		c.mu.Lock()
 		c.from[host]++
 		c.mu.Unlock()
@@ -110,6 +113,7 @@ func rootsFile(t *testing.T, more []byte, sites ...*chainSite) string {
 type chain struct {
 	scheme, addr string
 	connections  func() int
+	targets      *sync.Map // of proxies that keep them; may be nil
 }
 
 func (c chain) url(userinfo string) string { return c.scheme + "://" + userinfo + c.addr }
@@ -127,17 +131,48 @@ func TestEveryPathLeadsThroughTheUpstreamProxy(t *testing.T) {
 				} else {
 					up = startUpstream(t, kind, leaf, credentials)
 				}
-				everyPath(t, up, authority, credentials)
+				everyPath(t, up, "127.0.0.1", authority, credentials)
 			})
 		}
 	}
 }
 
-func everyPath(t *testing.T, up chain, authority []byte, credentials bool) {
-	plain, secure, pinned := newChainSite(t, false, "User-agent: *\nDisallow: /no\n"), newChainSite(t, true, ""), newChainSite(t, true, "")
+// An IPv6 target stays in its brackets, on every path and through every kind of
+// upstream proxy.
+func TestIPv6TargetsThroughTheUpstreamProxy(t *testing.T) {
+	for _, kind := range []string{"http", "https", "socks5", "squid http"} {
+		t.Run(kind, func(t *testing.T) {
+			leaf, authority := upstreamTLS(t)
+			var up chain
+			if kind == "squid http" {
+				up = startSquid(t, "http", leaf, false)
+			} else {
+				up = startUpstream(t, kind, leaf, false)
+			}
+			everyPath(t, up, "::1", authority, false)
+			targets := 0
+			if up.targets != nil {
+				up.targets.Range(func(target, _ any) bool {
+					targets++
+					if text := target.(string); !strings.HasPrefix(text, "[::1]:") && !strings.HasPrefix(text, "http://[::1]:") {
+						t.Errorf("the upstream proxy was asked for %q", text)
+					}
+					return true
+				})
+			}
+			if strings.HasPrefix(kind, "http") && targets < 5 {
+				t.Errorf("the upstream proxy was asked for %d targets", targets)
+			}
+		})
+	}
+}
+
+// everyPath asks sites at an address in every way.
+func everyPath(t *testing.T, up chain, address string, authority []byte, credentials bool) {
+	plain, secure, pinned := newChainSite(t, address, false, "User-agent: *\nDisallow: /no\n"), newChainSite(t, address, true, ""), newChainSite(t, address, true, "")
 	userinfo := map[bool]string{true: upstreamUserinfo}[credentials]
 	p := startProcess(t, nil, "HEED_EGRESS_PROXY="+up.url(userinfo), "HEED_HTTPS_TUNNEL_HOSTS="+pinned.Listener.Addr().String(),
-		"HEED_LIMITS_SHUTDOWN_GRACE=2s", "HEED_EGRESS_CA_FILE="+rootsFile(t, authority, plain, secure, pinned))
+		"HEED_LIMITS_SHUTDOWN_GRACE=2s", "HEED_EGRESS_ALLOW=127.0.0.0/8,::1", "HEED_EGRESS_CA_FILE="+rootsFile(t, authority, plain, secure, pinned))
 	for _, http2 := range []bool{false, true} {
 		c := p.client(http2)
 		for _, s := range []*chainSite{plain, secure} {
@@ -163,7 +198,8 @@ func everyPath(t *testing.T, up chain, authority []byte, credentials bool) {
 			t.Errorf("%s: robots.txt was asked for %d times", name, s.count("/robots.txt"))
 		}
 		for from, n := range s.seen() {
-			if from != outgoing {
+			// squid has one address of IPv6 to connect from, which is heed's, too.
+			if squid := up.targets == nil; from != outgoing && (from != "::1" || !squid) {
 				t.Errorf("%s: %d requests came from %s, not from the upstream proxy", name, n, from)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -36,6 +37,11 @@ type site struct {
 // ones speak HTTP/2, too.
 func newSite(t *testing.T, secure, http2 bool, robots string, more ...http.HandlerFunc) *site {
 	t.Helper()
+	return newSiteAt(t, "127.0.0.1", secure, http2, robots, more...)
+}
+
+func newSiteAt(t *testing.T, host string, secure, http2 bool, robots string, more ...http.HandlerFunc) *site {
+	t.Helper()
 	s := &site{asked: map[string]int{}}
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
@@ -53,6 +59,12 @@ func newSite(t *testing.T, secure, http2 bool, robots string, more ...http.Handl
 		}
 		fmt.Fprintf(w, "hello from %s", r.URL.Path)
 	}))
+	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = s.Listener.Close()
+	s.Listener = l
 	s.EnableHTTP2 = http2
 	s.Config.ErrorLog = log.New(io.Discard, "", 0) // tests break connections on purpose
 	if secure {
