@@ -128,8 +128,9 @@ func (b *builder) add(rec *record, literal string, anchor bool, at int) {
 		return
 	}
 	b.literal = append(b.literal, r)
-	if b.spelt = b.spelt || r.spelt(); r.at&inCanon != 0 || r.spelt() {
-		b.stretch = mostStretch
+	b.spelt = b.spelt || r.spelt()
+	if n := len(r.pattern); n > 0 {
+		b.stretch = max(b.stretch, uint8((int(r.octets)-r.tail()+n-1)/n))
 	}
 }
 
