@@ -116,7 +116,11 @@ func asked(body []byte, p policy.Profile) func() *policy.Robots {
 func checkMemory(t *testing.T, name string, body []byte, p policy.Profile) {
 	t.Helper()
 	n := max(3, min(100, 1<<18/(len(body)+1)))
-	if got, most := heapOf(n, asked(body, p)), 2.5*float64(len(body))+512; got > most {
+	most := 2.5*float64(len(body)) + 512
+	if p == policy.Google {
+		most += 80 // beside the reading that every file has, it needs its own
+	}
+	if got := heapOf(n, asked(body, p)); got > most {
 		t.Errorf("%s, %s: %d octets of text take %.0f (%.2f for one), want at most %.0f", name, p, len(body), got, got/float64(len(body)), most)
 	}
 }
@@ -141,16 +145,16 @@ func TestMemory(t *testing.T) {
 
 // So does one that was made to take more.
 func TestMemoryOfAnyShape(t *testing.T) {
-	sizes := []int{20, 1000, 33_000}
+	sizes, profiles := []int{20, 1000, 33_000}, []policy.Profile{policy.RFC9309}
 	if os.Getenv("TEST_FULL") != "" {
 		sizes = append(sizes, 10, 50, 100, 200, 500, 2000, 5000, 9000, 17_000, 70_000, 500_000)
+		profiles = policy.Profiles()[:4] // Strictest has what the others have
 	}
 	for name, shape := range memoryShapes {
 		for _, size := range sizes {
-			checkMemory(t, name, shaped(shape, size), policy.RFC9309)
-		}
-		for _, p := range []policy.Profile{policy.Decoded, policy.Folded, policy.Google} {
-			checkMemory(t, name, shaped(shape, 5000), p)
+			for _, p := range profiles {
+				checkMemory(t, name, shaped(shape, size), p)
+			}
 		}
 	}
 }
