@@ -25,6 +25,7 @@ type secure struct {
 	timeout time.Duration // of the handshake
 	http1   *http1.Client
 	http2   *http.Transport
+	sockets *http1.Client // for WebSockets
 }
 
 func newSecure(o TransportOptions, dial dialer, verify bool) *secure {
@@ -34,9 +35,14 @@ func newSecure(o TransportOptions, dial dialer, verify bool) *secure {
 	}
 	s.tls.InsecureSkipVerify = !verify
 	s.tls.ClientSessionCache = tls.NewLRUClientSessionCache(maxSessions)
-	s.http1 = http1.New(clientOptions(o, func(ctx context.Context, u *url.URL) (net.Conn, error) {
+	options := clientOptions(o, func(ctx context.Context, u *url.URL) (net.Conn, error) {
 		return s.open(ctx, addressOf(u), "http/1.1")
-	}))
+	})
+	s.http1 = http1.New(options)
+	// A connection that is left of a WebSocket which was declined would keep the
+	// requests to come from HTTP/2, without which gRPC is nothing.
+	options.MaxIdle = 0
+	s.sockets = http1.New(options)
 	s.http2 = &http.Transport{
 		DialTLSContext:         s.openEither,
 		ForceAttemptHTTP2:      true,
@@ -105,7 +111,10 @@ type originKey struct{}
 
 // RoundTrip implements http.RoundTripper.
 func (s *secure) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Header["Upgrade"] != nil || s.http1.Kept(r.URL) { // RFC 9113 8.2.2
+	if r.Header["Upgrade"] != nil { // RFC 9113 8.2.2
+		return s.sockets.RoundTrip(r)
+	}
+	if s.http1.Kept(r.URL) {
 		return s.http1.RoundTrip(r)
 	}
 	body := &heldBody{ReadCloser: r.Body}

@@ -62,8 +62,8 @@ type Interim interface {
 }
 
 // RoundTrip implements http.RoundTripper. The URL's scheme and host name the origin,
-// r.Host goes into the Host field; of the URL the rest is sent as URL.RequestURI
-// gives it. The body of a 101 is an io.ReadWriteCloser. Closing the body of an
+// r.Host, or else the URL's, goes into the Host field; of the URL the rest is sent as URL.RequestURI
+// gives it. The body of a 101 to a request with Upgrade is an io.ReadWriteCloser. Closing the body of an
 // answer while the request's is still being sent breaks that off; reading it to
 // its end does not.
 func (c *Client) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -73,7 +73,7 @@ func (c *Client) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	k := c.keyOf(r.URL)
-	if kept := c.pool.take(k); kept != nil {
+	if kept := c.pool.take(k, !repeatable(r)); kept != nil {
 		res, err := kept.exchange(r)
 		if err == nil || !stale(kept, err) || !repeatable(r) || ctx.Err() != nil {
 			return res, err
@@ -92,8 +92,9 @@ func (c *Client) Kept(u *url.URL) bool { return c.pool.has(c.keyOf(u)) }
 
 // Keep gives the client a connection to the origin of u, for a request to come.
 func (c *Client) Keep(u *url.URL, conn net.Conn) {
-	k := c.keyOf(u)
-	c.pool.put(newConn(c, k, conn))
+	kept := newConn(c, c.keyOf(u), conn)
+	kept.fresh = true
+	c.pool.put(kept)
 }
 
 // CloseIdleConnections closes what no request is using.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"container/list"
 	"crypto/tls"
+	"fmt"
 	"net"
 	"net/http"
 	"time"
@@ -21,6 +22,7 @@ type conn struct {
 
 	room  int64 // octets that header sections may still take; -1: not in one
 	heard bool  // something of the answer has come
+	fresh bool  // no request has been sent on it
 
 	since time.Time     // when it became idle
 	place *list.Element // in the pool
@@ -31,8 +33,12 @@ func newConn(client *Client, k key, c net.Conn) *conn {
 	out.br, out.bw = bufio.NewReader(answerReader{out}), bufio.NewWriter(c)
 	out.abort = func() { _ = c.Close() }
 	socket := c
-	if secure, ok := c.(*tls.Conn); ok {
-		socket = secure.NetConn()
+	for {
+		secure, ok := socket.(*tls.Conn)
+		if !ok {
+			break
+		}
+		socket = secure.NetConn() // inside another, where a proxy is reached over TLS
 	}
 	out.peek = newPeeker(socket)
 	return out
@@ -42,6 +48,10 @@ func newConn(client *Client, k key, c net.Conn) *conn {
 // be no more than a session ticket, which is rare on a connection that has been
 // read from, and costs a new one.
 func (c *conn) quiet() bool { return c.br.Buffered() == 0 && c.peek.nothing() }
+
+// justOpened reports whether the connection has just been opened: what has come under TLS
+// then is session tickets, and there has been no time to grow stale.
+func (c *conn) justOpened() bool { return c.fresh && time.Since(c.since) < sweepEvery }
 
 // answerReader bounds what is read of header sections.
 type answerReader struct{ c *conn }
@@ -77,6 +87,9 @@ func (c *conn) readHead(r *http.Request, proceed func()) (*http.Response, error)
 		}
 		if err != nil {
 			return nil, err
+		}
+		if res.ProtoMajor != 1 {
+			return nil, fmt.Errorf("an answer in %s on a connection of HTTP/1.1", res.Proto)
 		}
 		switch {
 		case res.StatusCode == http.StatusContinue:

@@ -28,7 +28,7 @@ type exchange struct {
 // exchange sends r and returns its answer. The connection finds its own way back
 // into the pool, or is closed.
 func (c *conn) exchange(r *http.Request) (*http.Response, error) {
-	c.heard = false
+	c.heard, c.fresh = false, false
 	x := &exchange{conn: c, sent: true}
 	x.stop = context.AfterFunc(r.Context(), c.abort)
 	res, err := x.roundTrip(r)
@@ -38,7 +38,8 @@ func (c *conn) exchange(r *http.Request) (*http.Response, error) {
 	x.close()
 	if x.upload != nil {
 		// The connection is closed, which ends a write; what is read of the body the
-		// caller ends.
+		// caller ends. What has not been asked for yet is not read at all.
+		x.upload.refuse()
 		if fault := x.upload.fault(); fault != nil {
 			err = fault
 		}
@@ -78,15 +79,19 @@ func (x *exchange) roundTrip(r *http.Request) (*http.Response, error) {
 	} else if timeout > 0 {
 		_ = c.SetReadDeadline(time.Time{})
 	}
-	x.receive(res)
+	x.receive(r, res)
 	return res, nil
 }
 
-// receive decides what the body of res is.
-func (x *exchange) receive(res *http.Response) {
-	x.reuse = !res.Close
+// receive decides what the body of res is. An origin of HTTP/1.0 is not taken at
+// its word when it offers to keep the connection: its framing is the one that may
+// be faulty (RFC 9112 6.1). A 101 that nobody asked for has no content and is the
+// last of its connection: no protocol is spoken there that the caller could know.
+func (x *exchange) receive(r *http.Request, res *http.Response) {
+	switching := res.StatusCode == http.StatusSwitchingProtocols
+	x.reuse = !res.Close && res.ProtoAtLeast(1, 1) && !switching
 	switch {
-	case res.StatusCode == http.StatusSwitchingProtocols:
+	case switching && r.Header["Upgrade"] != nil:
 		x.stop()
 		res.Body = &switched{x.conn}
 	case res.Body != http.NoBody:

@@ -128,6 +128,7 @@ func TestConnectionIsNotKept(t *testing.T) {
 	for name, text := range map[string]string{
 		"the origin says so":          "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello",
 		"HTTP/1.0":                    "HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+		"HTTP/1.0 that would keep it": "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\nhello",
 		"more came than the answer":   answer + answer,
 		"content where there is none": "HTTP/1.1 204 No Content\r\n\r\nhello",
 	} {

@@ -22,18 +22,19 @@ type pool struct {
 }
 
 // take returns a connection to the origin on which nothing has come since it was
-// put, or nil.
-func (p *pool) take(k key) *conn {
+// put, or nil. What is sent once only takes none of which that cannot be known: it
+// may have been closed long ago.
+func (p *pool) take(k key, once bool) *conn {
 	for {
-		c := p.pop(k)
-		if c == nil || c.quiet() {
+		c := p.pop(k, once)
+		if c == nil || c.justOpened() || c.quiet() {
 			return c
 		}
 		_ = c.Close()
 	}
 }
 
-func (p *pool) pop(k key) *conn {
+func (p *pool) pop(k key, once bool) *conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	conns := p.byHost[k]
@@ -41,6 +42,9 @@ func (p *pool) pop(k key) *conn {
 		return nil
 	}
 	c := conns[len(conns)-1]
+	if once && c.peek == nil && !c.justOpened() {
+		return nil
+	}
 	p.removeLocked(c, len(conns)-1)
 	return c
 }
@@ -124,7 +128,7 @@ func (p *pool) outdated() []*conn {
 	for e := p.all.Back(); e != nil; {
 		c := e.Value.(*conn)
 		e = e.Prev()
-		if p.timeout > 0 && time.Since(c.since) > p.timeout || !c.quiet() {
+		if p.timeout > 0 && time.Since(c.since) > p.timeout || !c.justOpened() && !c.quiet() {
 			p.dropLocked(c)
 			old = append(old, c)
 		}

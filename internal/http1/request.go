@@ -2,6 +2,7 @@ package http1
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"net/http"
 	"slices"
@@ -22,7 +23,7 @@ func (c *conn) writeHead(r *http.Request) error {
 		return err
 	}
 	_, _ = w.WriteString(" HTTP/1.1\r\n")
-	field(w, "Host", r.Host)
+	field(w, "Host", hostOf(r))
 	for _, agent := range r.Header["User-Agent"] {
 		if agent != "" {
 			field(w, "User-Agent", agent)
@@ -53,7 +54,7 @@ func (c *conn) writeTarget(r *http.Request) error {
 	if c.client.options.Forward && !strings.HasPrefix(target, r.URL.Scheme+"://") {
 		_, _ = w.WriteString(r.URL.Scheme)
 		_, _ = w.WriteString("://")
-		_, _ = w.WriteString(r.Host)
+		_, _ = w.WriteString(hostOf(r))
 		// RFC 9112 3.2.4: to a proxy, the server itself is a URL without a path.
 		if target == "*" {
 			return nil
@@ -62,6 +63,8 @@ func (c *conn) writeTarget(r *http.Request) error {
 	_, err := w.WriteString(target)
 	return err
 }
+
+func hostOf(r *http.Request) string { return cmp.Or(r.Host, r.URL.Host) }
 
 // writeFraming says how long the content is (RFC 9110 8.6, RFC 9112 6).
 func writeFraming(w *bufio.Writer, r *http.Request) {

@@ -24,8 +24,8 @@ type upload struct {
 	done    chan struct{} // closed when nothing more will be sent
 
 	mu      sync.Mutex
-	refused bool  // the answer came instead of a 100
-	head    bool  // the answer's header section has come
+	refused bool  // no 100 is going to come
+	head    bool  // the answer's header section has come, or none is going to
 	err     error // why the body could not be read
 }
 
@@ -45,6 +45,12 @@ func (u *upload) proceed() { u.once.Do(func() { close(u.go100) }) }
 // headCame notes that the answer has begun. An upload that has not been asked for
 // yet is not sent any more.
 func (u *upload) headCame() {
+	u.refuse()
+	_ = u.x.conn.SetReadDeadline(time.Time{})
+}
+
+// refuse ends the wait for a 100 that is not going to come any more.
+func (u *upload) refuse() {
 	u.mu.Lock()
 	u.head = true
 	select {
@@ -53,7 +59,6 @@ func (u *upload) headCame() {
 		u.refused = u.waits
 	}
 	u.mu.Unlock()
-	_ = u.x.conn.SetReadDeadline(time.Time{})
 	u.proceed()
 }
 
