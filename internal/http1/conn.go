@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"container/list"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"time"
 )
 
@@ -48,6 +50,19 @@ func newConn(client *Client, k key, c net.Conn) *conn {
 // be no more than a session ticket, which is rare on a connection that has been
 // read from, and costs a new one.
 func (c *conn) quiet() bool { return c.br.Buffered() == 0 && c.peek.nothing() }
+
+// drained reports whether nothing has been read beyond the answer. TLS reads ahead
+// of the record that is asked for, and hands over what it has without looking at the
+// socket, whose time is up.
+func (c *conn) drained() bool {
+	if _, ok := c.Conn.(*tls.Conn); ok && c.br.Buffered() == 0 {
+		_ = c.SetReadDeadline(time.Unix(1, 0))
+		if _, err := c.br.Peek(1); !errors.Is(err, os.ErrDeadlineExceeded) || c.SetReadDeadline(time.Time{}) != nil {
+			return false
+		}
+	}
+	return c.br.Buffered() == 0
+}
 
 // justOpened reports whether the connection has just been opened: what has come under TLS
 // then is session tickets, and there has been no time to grow stale.

@@ -145,7 +145,7 @@ func (x *exchange) end(which *bool) {
 		return
 	}
 	// What has come beyond the answer would be taken for the next one.
-	if x.stop() && x.reuse && !spoilt && x.conn.br.Buffered() == 0 {
+	if x.stop() && x.reuse && !spoilt && x.conn.drained() {
 		x.conn.client.pool.put(x.conn)
 		return
 	}
