@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
+	"heed/internal/ca"
 	"heed/policy"
 	"heed/proxy"
 )
@@ -65,6 +66,7 @@ func FuzzNoVerdictIsEscaped(f *testing.F) {
 // all others /private.
 type escape struct {
 	h        *heed
+	leaf     func(names ...string) (*tls.Certificate, error)
 	mu       sync.Mutex
 	contacts []contact
 	carried  map[string]int // records that say a URL was allowed
@@ -73,16 +75,21 @@ type escape struct {
 type contact struct{ scheme, address, host, target string }
 
 func newEscape(f *testing.F) *escape {
-	w := &escape{carried: map[string]int{}}
-	dial := func(scheme string) func(context.Context, string, string) (net.Conn, error) {
-		return func(_ context.Context, _, address string) (net.Conn, error) {
-			here, there := net.Pipe()
-			go w.origin(there, contact{scheme: scheme, address: address})
-			return here, nil
-		}
+	authority, err := ca.Open(f.TempDir())
+	if err != nil {
+		f.Fatal(err)
 	}
+	w := &escape{carried: map[string]int{}, leaf: authority.Leaf}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(authority.PEM())
+	transport := proxy.NewTransport(proxy.TransportOptions{TLS: &tls.Config{RootCAs: roots}, Dial: func(_ context.Context, _, address string) (net.Conn, error) {
+		here, there := net.Pipe()
+		go w.accept(there, address)
+		return here, nil
+	}})
+	f.Cleanup(transport.CloseIdleConnections)
 	w.h = start(f, sourceFunc(w.access), nil, func(o *proxy.Options) {
-		o.Transport = &http.Transport{DialContext: dial("http"), DialTLSContext: dial("https"), DisableKeepAlives: true, DisableCompression: true}
+		o.Transport = transport
 		o.OnRecord = func(r *proxy.Record) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -105,17 +112,51 @@ func robotsOf(o policy.Origin) string {
 	return "User-agent: *\nDisallow: /private\n"
 }
 
-func (w *escape) origin(c net.Conn, at contact) {
+// accept serves a connection as https where it begins like that, and as http.
+func (w *escape) accept(c net.Conn, address string) {
 	defer c.Close()
-	r, err := http.ReadRequest(bufio.NewReader(c))
+	br := bufio.NewReader(c)
+	first, err := br.Peek(1)
 	if err != nil {
 		return
 	}
-	at.host, at.target = r.Host, r.RequestURI
-	w.mu.Lock()
-	w.contacts = append(w.contacts, at)
-	w.mu.Unlock()
-	_, _ = io.WriteString(c, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+	at := contact{scheme: "http", address: address}
+	if first[0] == 0x16 {
+		host, _, _ := net.SplitHostPort(address)
+		leaf, err := w.leaf(host)
+		if err != nil {
+			return
+		}
+		s := tls.Server(readAhead{c, br}, &tls.Config{Certificates: []tls.Certificate{*leaf}})
+		defer s.Close()
+		at.scheme, br = "https", bufio.NewReader(s)
+		c = s
+	}
+	w.origin(c, br, at)
+}
+
+// readAhead is a connection of which something was read already.
+type readAhead struct {
+	net.Conn
+	r io.Reader
+}
+
+func (c readAhead) Read(b []byte) (int, error) { return c.r.Read(b) }
+
+// origin takes whatever comes for a request.
+func (w *escape) origin(c net.Conn, br *bufio.Reader, at contact) {
+	for {
+		r, err := http.ReadRequest(br)
+		if err != nil {
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		at.host, at.target = r.Host, r.RequestURI
+		w.mu.Lock()
+		w.contacts = append(w.contacts, at)
+		w.mu.Unlock()
+		_, _ = io.WriteString(c, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+	}
 }
 
 // client connects in the open (0), in a tunnel over HTTP/1.1 (1) or HTTP/2 (2).
