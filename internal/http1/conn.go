@@ -33,7 +33,6 @@ type conn struct {
 func newConn(client *Client, k key, c net.Conn) *conn {
 	out := &conn{Conn: c, client: client, key: k, room: -1}
 	out.br, out.bw = bufio.NewReader(answerReader{out}), bufio.NewWriter(c)
-	out.abort = func() { _ = c.Close() }
 	socket := c
 	for {
 		secure, ok := socket.(*tls.Conn)
@@ -42,6 +41,9 @@ func newConn(client *Client, k key, c net.Conn) *conn {
 		}
 		socket = secure.NetConn() // inside another, where a proxy is reached over TLS
 	}
+	// Not by way of TLS: its farewell would have to be taken by the origin, which could
+	// see in it the end of what was asked for, and answer.
+	out.abort = func() { _ = socket.Close() }
 	out.peek = newPeeker(socket)
 	return out
 }

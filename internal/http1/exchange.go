@@ -71,6 +71,9 @@ func (x *exchange) roundTrip(r *http.Request) (*http.Response, error) {
 		_ = c.SetReadDeadline(time.Now().Add(timeout))
 	}
 	res, err := c.readHead(r, proceed)
+	if err == nil {
+		err = r.Context().Err() // nobody waits for what came in the last moment
+	}
 	if err != nil {
 		return nil, err
 	}
