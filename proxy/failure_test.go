@@ -38,9 +38,13 @@ func faults(t *testing.T) []fault {
 		plain, secure, _ = rawServers(t, f)
 		return plain, secure
 	}
-	reset, _ := raw(func(c net.Conn) {
+	reset, resetInTLS := raw(func(c net.Conn) {
 		_, _ = readHead(c)
+		if s, ok := c.(*tls.Conn); ok {
+			c = s.NetConn()
+		}
 		_ = c.(*net.TCPConn).SetLinger(0)
+		_ = c.Close()
 	})
 	closed, closedInTLS := raw(func(c net.Conn) { _, _ = readHead(c) })
 	garbage, garbageInTLS := raw(func(c net.Conn) {
@@ -57,7 +61,7 @@ func faults(t *testing.T) []fault {
 		{"refused", "http://" + refused, "https://" + refused, 502, "connection_refused"},
 		{"name that does not resolve", "http://nowhere.invalid", "https://nowhere.invalid", 502, "dns_error"},
 		{"name server that is late", "http://late.test", "https://late.test", 504, "dns_timeout"},
-		{"reset", reset, "", 502, "connection_terminated"},
+		{"reset", reset, resetInTLS, 502, "connection_terminated"},
 		{"closed without an answer", closed, closedInTLS, 502, "connection_terminated"},
 		{"no HTTP", garbage, garbageInTLS, 502, "http_protocol_error"},
 		{"bad Content-Length", length, lengthInTLS, 502, "http_protocol_error"},

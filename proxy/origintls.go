@@ -11,6 +11,7 @@ import (
 	"net/textproto"
 	"net/url"
 	"sync"
+	"syscall"
 	"time"
 
 	"heed/internal/http1"
@@ -118,7 +119,11 @@ func (s *secure) RoundTrip(r *http.Request) (*http.Response, error) {
 		return s.http1.RoundTrip(r)
 	}
 	body := &heldBody{ReadCloser: r.Body}
-	res, err := s.roundTrip2(r, body)
+	var a attempt
+	res, err := s.roundTrip2(r, body, &a)
+	if err != nil && a.wasStale() && lost(err) && http1.Repeatable(r) && r.Context().Err() == nil {
+		res, err = s.roundTrip2(r, body, new(attempt))
+	}
 	if errors.Is(err, errHTTP1) {
 		return s.http1.RoundTrip(r)
 	}
@@ -126,26 +131,58 @@ func (s *secure) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-func (s *secure) roundTrip2(r *http.Request, body *heldBody) (*http.Response, error) {
-	ctx := context.WithValue(r.Context(), originKey{}, r.URL)
-	if i, ok := ctx.Value(http1.InterimKey).(http1.Interim); ok {
-		var mu sync.Mutex
-		ended := false
-		defer func() {
-			mu.Lock()
-			defer mu.Unlock()
-			ended = true // after the final answer an interim one would be out of order
-		}()
-		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got1xxResponse: func(status int, header textproto.MIMEHeader) error {
-			mu.Lock()
-			defer mu.Unlock()
-			if !ended && status != http.StatusContinue {
-				i.Interim(2, status, http.Header(header))
-			}
-			return nil
-		}})
+// lost reports whether err is the end of a connection, of which net/http repeats
+// only what an origin of HTTP/2 says it has not seen (RFC 9113 6.8).
+func lost(err error) bool {
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, net.ErrClosed} {
+		if errors.Is(err, end) {
+			return true
+		}
 	}
-	r = r.WithContext(ctx)
+	return false
+}
+
+// attempt is what becomes of a request over HTTP/2.
+type attempt struct {
+	interim http1.Interim // nil: nobody wants to be told
+	mu      sync.Mutex
+	stale   bool // on a connection that others had before, and nothing has come
+	ended   bool // after the final answer an interim one would be out of order
+}
+
+func (a *attempt) gotConn(i httptrace.GotConnInfo) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stale = i.Reused
+}
+
+func (a *attempt) got1xx(status int, header textproto.MIMEHeader) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stale = false
+	if a.interim != nil && !a.ended && status != http.StatusContinue {
+		a.interim.Interim(2, status, http.Header(header))
+	}
+	return nil
+}
+
+func (a *attempt) wasStale() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.stale
+}
+
+func (a *attempt) end() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ended = true
+}
+
+func (s *secure) roundTrip2(r *http.Request, body *heldBody, a *attempt) (*http.Response, error) {
+	ctx := context.WithValue(r.Context(), originKey{}, r.URL)
+	a.interim, _ = ctx.Value(http1.InterimKey).(http1.Interim)
+	defer a.end()
+	r = r.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: a.gotConn, Got1xxResponse: a.got1xx}))
 	if r.Body != nil && r.Body != http.NoBody {
 		r.Body = body
 	}

@@ -84,8 +84,13 @@ var splitting = []struct {
 	{"status: control characters in the reason", "HTTP/1.1 200 O\x00K\x1b\rX: y\r\nContent-Length: 5\r\n\r\nhello", 200, "hello", false},
 	{"status: over-long reason", "HTTP/1.1 200 " + strings.Repeat("x", 80<<10) + "\r\nContent-Length: 5\r\n\r\nhello", 502, "", false},
 	{"status: http/1.1", "http/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", 502, "", false},
+	{"status: HTTP/2.0", "HTTP/2.0 200 OK\r\nContent-Length: 5\r\n\r\nhello", 502, "", false},
+	{"status: HTTP/0.9", "HTTP/0.9 200 OK\r\nContent-Length: 5\r\n\r\nhello", 502, "", false},
 	{"status: HTTP/1.1x", "HTTP/1.1x 200 OK\r\nContent-Length: 5\r\n\r\nhello", 502, "", false},
 	{"status: interim without end", strings.Repeat("HTTP/1.1 103 Early Hints\r\nX: y\r\n\r\n", 3), 502, "", true},
+
+	{"status: flood of interim ones", strings.Repeat("HTTP/1.1 103 Early Hints\r\nX: y\r\n\r\n", 4<<10), 502, "", true},
+	{"status: 101 unasked", "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n" + poison, 502, "", false},
 
 	{"field: NUL", ok + "X: a\x00b\r\nContent-Length: 5\r\n\r\nhello", 502, "", false},
 	{"field: NUL in an interim answer", "HTTP/1.1 103 Early Hints\r\nX: a\x00b\r\n\r\n" + ok + "Content-Length: 5\r\n\r\nhello", 502, "", false},

@@ -73,9 +73,9 @@ func (c *Client) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	k := c.keyOf(r.URL)
-	if kept := c.pool.take(k, !repeatable(r)); kept != nil {
+	if kept := c.pool.take(k, !Repeatable(r)); kept != nil {
 		res, err := kept.exchange(r)
-		if err == nil || !stale(kept, err) || !repeatable(r) || ctx.Err() != nil {
+		if err == nil || !stale(kept, err) || !Repeatable(r) || ctx.Err() != nil {
 			return res, err
 		}
 	}
@@ -122,9 +122,9 @@ func stale(c *conn, err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// repeatable reports whether r may be sent again (RFC 9110 9.2.2): it is idempotent
+// Repeatable reports whether r may be sent again (RFC 9110 9.2.2): it is idempotent
 // and has no content, of which a part may be gone.
-func repeatable(r *http.Request) bool {
+func Repeatable(r *http.Request) bool {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
 		return !hasBody(r)

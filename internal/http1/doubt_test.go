@@ -124,7 +124,9 @@ func TestContentFollows(t *testing.T) {
 			_, _ = io.WriteString(c, first)
 			serve(answer, &asked)(c, n)
 		})
-		c, _ := client(t, func(o *http1.Options) { o.ContinueTimeout = map[bool]time.Duration{true: time.Millisecond, false: time.Hour}[first == ""] })
+		c, _ := client(t, func(o *http1.Options) {
+			o.ContinueTimeout = map[bool]time.Duration{true: time.Millisecond, false: time.Hour}[first == ""]
+		})
 		r := request(t, "POST", u, strings.NewReader("content"))
 		r.Header.Set("Expect", "100-continue")
 		if body := do(t, c, r); body != "hello" || asked.Load() != 1 {
