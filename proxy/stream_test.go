@@ -13,10 +13,10 @@ import (
 func TestStreamsAreDeliveredChunkByChunk(t *testing.T) {
 	const chunks = 5
 	for _, contentType := range []string{"text/event-stream", "application/x-ndjson", ""} {
-		for _, p := range paths {
+		for _, p := range ways() {
 			t.Run(fmt.Sprintf("%q, %s", contentType, p.name), func(t *testing.T) {
 				got := make(chan struct{})
-				plain, secure := origins(t, func(w http.ResponseWriter, r *http.Request) {
+				h, url := p.serve(t, robots{}, func(w http.ResponseWriter, r *http.Request) {
 					w.Header()["Content-Type"] = []string{contentType}
 					if contentType == "" {
 						w.Header()["Content-Type"] = nil
@@ -34,8 +34,7 @@ func TestStreamsAreDeliveredChunkByChunk(t *testing.T) {
 						_ = rc.Flush()
 					}
 				})
-				h := start(t, robots{}, []*httptest.Server{secure})
-				res, err := h.client(p.http2).Get(p.of(plain, secure).URL + "/x")
+				res, err := h.client(p.http2).Get(url + "/x")
 				if err != nil {
 					t.Fatal(err)
 				}

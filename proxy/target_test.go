@@ -86,42 +86,6 @@ func TestSpellingsOfATarget(t *testing.T) {
 	}
 }
 
-// What is sent is what was judged, octet by octet.
-func TestTargetOctetsArriveUnchanged(t *testing.T) {
-	lines := make(chan string, 1)
-	origin := rawOrigin(t, func(c net.Conn) {
-		head, _ := readHead(c)
-		line, _, _ := strings.Cut(head, "\r\n")
-		lines <- line
-		_, _ = io.WriteString(c, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
-	})
-	h := start(t, robots{}, nil)
-	for _, path := range []string{
-		"/", "/a%2Fb", "/a%2fb", "//a//b", "/a|b", "/a\"b<>", "/ツ", "/a;b,c=d", "/?", "/??a=b?", "/a?q=%zz&r=|", "/%7Ejoe", "/a/../b", "/a/./b",
-		"/a%2e%2e/b", "/[x]", "/$*!'()", "/a\\b", "/^`{}", "/a?x=\"y\"", "/a+b%20c", "/:80/x", "/http://h/x",
-	} {
-		t.Run(path, func(t *testing.T) {
-			res := h.raw("GET", "GET http://"+origin+path+" HTTP/1.1\r\nHost: x\r\n\r\n")
-			if res.StatusCode != 204 {
-				body, _ := io.ReadAll(res.Body)
-				t.Fatalf("status %d: %s", res.StatusCode, body)
-			}
-			if got, want := <-lines, "GET "+path+" HTTP/1.1"; got != want {
-				t.Errorf("origin got %q, want %q", got, want)
-			}
-		})
-	}
-	// url.URL cannot hold this one in origin form; the absolute form means the same.
-	res := h.raw("GET", "GET http://"+origin+"//a|b HTTP/1.1\r\nHost: x\r\n\r\n")
-	if got, want := <-lines, "GET http://"+origin+"//a|b HTTP/1.1"; res.StatusCode != 204 || got != want {
-		t.Errorf("%d, origin got %q, want %q", res.StatusCode, got, want)
-	}
-	res = h.raw("GET", "GET http://"+origin+"?s=1 HTTP/1.1\r\nHost: x\r\n\r\n")
-	if got, want := <-lines, "GET /?s=1 HTTP/1.1"; res.StatusCode != 204 || got != want {
-		t.Errorf("%d, origin got %q, want %q", res.StatusCode, got, want)
-	}
-}
-
 // net/http answers these by itself, with a bare 400 and without a word to
 // anybody; heed explains and records them.
 func TestMalformedRequestsAreExplainedAndRecorded(t *testing.T) {
