@@ -15,7 +15,7 @@ const (
 // take no more than two and a half times that, and memory is handed out in steps
 // that may be a quarter too large for a text.
 func (b *builder) room() int {
-	return b.seen*6/5 - entrySize*(1+len(b.literal)+len(b.star)) - len(b.kept)
+	return b.seen*23/20 - entrySize*(1+len(b.literal)+len(b.star)) - len(b.kept)
 }
 
 // settle moves all that has been collected to where it stays: one piece of memory,
