@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -94,9 +93,7 @@ func upstreamFailure(err error) failure {
 		return failure{status: late, kind: "connection_timeout", detail: "no connection in time"}
 	case timedOut(err):
 		return failure{status: late, kind: "http_response_timeout", detail: "no answer in time"}
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF),
-		errors.Is(err, net.ErrClosed), // by net/http, which had read the end while it was still writing
-		errors.Is(err, io.ErrUnexpectedEOF), strings.Contains(err.Error(), "server closed"):
+	case lost(err), strings.Contains(err.Error(), "server closed"):
 		return failure{status: bad, kind: "connection_terminated", detail: "the origin closed the connection"}
 	case errors.Is(err, errUpgrade):
 		return failure{status: bad, kind: "http_upgrade_failed", detail: err.Error()}

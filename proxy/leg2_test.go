@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -201,5 +202,52 @@ func TestStaleConnectionsOfHTTP2(t *testing.T) {
 				t.Errorf("sent %d times", asked.Load()-1)
 			}
 		})
+	}
+}
+
+// An origin of HTTP/2 that falls silent costs those who wait for it, not those who
+// come later.
+func TestSilentConnectionOfHTTP2IsLeft(t *testing.T) {
+	cert := httptest.NewTLSServer(nil)
+	t.Cleanup(cert.Close)
+	first := make(chan bool, 1)
+	first <- true
+	host := rawOrigin(t, func(c net.Conn) {
+		falls := false
+		select {
+		case falls = <-first:
+		default:
+		}
+		s := tls.Server(c, &tls.Config{Certificates: cert.TLS.Certificates, NextProtos: []string{"h2"}})
+		_, _ = io.ReadFull(s, make([]byte, len(http2.ClientPreface)))
+		fr := http2.NewFramer(s, s)
+		_ = fr.WriteSettings()
+		for n := 0; ; {
+			frame, err := fr.ReadFrame()
+			if err != nil {
+				return
+			}
+			if f, ok := frame.(*http2.HeadersFrame); ok && (n == 0 || !falls) {
+				n++
+				_ = fr.WriteHeaders(http2.HeadersFrameParam{StreamID: f.StreamID, EndStream: true, EndHeaders: true, BlockFragment: block([2]string{":status", "204"})})
+			}
+		}
+	})
+	h := start(t, robots{}, []*httptest.Server{cert})
+	ask := func() int {
+		l := h.leg("https://" + host)
+		_ = l.SetDeadline(time.Now().Add(30 * time.Second))
+		l.send("GET @/x HTTP/1.1\r\nHost: #\r\n\r\n")
+		res, _ := l.answer("GET")
+		return res.StatusCode
+	}
+	if status := ask(); status != 204 {
+		t.Fatalf("status %d", status)
+	}
+	tries := 1
+	for ask() != 204 {
+		if tries++; tries > 5 {
+			t.Fatal("each request goes to the silent connection")
+		}
 	}
 }

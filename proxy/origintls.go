@@ -10,6 +10,7 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -52,9 +53,18 @@ func newSecure(o TransportOptions, dial dialer, verify bool) *secure {
 		ResponseHeaderTimeout:  o.ResponseHeaderTimeout,
 		ExpectContinueTimeout:  continueTimeout,
 		MaxResponseHeaderBytes: o.HeaderBytes,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: maxSilence, PingTimeout: maxSilence},
+	}
+	if limit := o.ResponseHeaderTimeout; limit > 0 {
+		s.http2.HTTP2.SendPingTimeout, s.http2.HTTP2.PingTimeout = min(maxSilence, limit/2), min(maxSilence, limit)
 	}
 	return s
 }
+
+// maxSilence is how long nothing may come on a connection of HTTP/2 before the origin
+// is asked whether it is there (RFC 9113 6.7), and its time to say so. Without that,
+// all requests to come would wait for a connection that is dead.
+const maxSilence = 15 * time.Second
 
 // maxSessions is how many TLS sessions are kept for resumption (RFC 8446 2.2).
 const maxSessions = 4096
@@ -131,15 +141,16 @@ func (s *secure) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// lost reports whether err is the end of a connection, of which net/http repeats
-// only what an origin of HTTP/2 says it has not seen (RFC 9113 6.8).
+// lost reports whether err is the end of a connection, after which net/http repeats
+// only what an origin of HTTP/2 says it has not seen (RFC 9113 6.8). It is
+// net.ErrClosed where the end had been read while something was still written.
 func lost(err error) bool {
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, net.ErrClosed} {
 		if errors.Is(err, end) {
 			return true
 		}
 	}
-	return false
+	return strings.Contains(err.Error(), "client connection lost") // by net/http: a PING was not answered
 }
 
 // attempt is what becomes of a request over HTTP/2.
