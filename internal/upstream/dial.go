@@ -118,7 +118,8 @@ func (p *Proxy) dialSocks(ctx context.Context, network, host, port string) (net.
 		password, _ := u.Password()
 		auth = &proxy.Auth{User: u.Username(), Password: password}
 	}
-	socks, err := proxy.SOCKS5("tcp", p.address, auth, dialer{p})
+	d := &dialer{p: p}
+	socks, err := proxy.SOCKS5("tcp", p.address, auth, d)
 	if err != nil {
 		return nil, err
 	}
@@ -133,9 +134,8 @@ func (p *Proxy) dialSocks(ctx context.Context, network, host, port string) (net.
 			denied = err
 			continue
 		}
-		conn, err := p.dialAddr(ctx, through, network, addr, port)
-		if err == nil {
-			return conn, nil
+		if err = p.dialAddr(ctx, through, network, addr, port); err == nil {
+			return d.conn, nil
 		}
 		failed = err
 	}
@@ -145,18 +145,29 @@ func (p *Proxy) dialSocks(ctx context.Context, network, host, port string) (net.
 	return nil, denied
 }
 
-func (p *Proxy) dialAddr(ctx context.Context, through proxy.ContextDialer, network string, addr netip.Addr, port string) (net.Conn, error) {
+func (p *Proxy) dialAddr(ctx context.Context, through proxy.ContextDialer, network string, addr netip.Addr, port string) error {
 	if p.options.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, p.options.Timeout)
 		defer cancel()
 	}
-	return through.DialContext(ctx, network, net.JoinHostPort(addr.String(), port))
+	_, err := through.DialContext(ctx, network, net.JoinHostPort(addr.String(), port))
+	return err
 }
 
-// dialer connects to the proxy for the SOCKS client.
-type dialer struct{ p *Proxy }
+// dialer connects to the proxy for the SOCKS client, and remembers the connection as
+// it is. Wrapped, it could neither be spliced nor be asked whether it is closed.
+type dialer struct {
+	p    *Proxy
+	conn net.Conn
+}
 
-func (d dialer) Dial(_, _ string) (net.Conn, error) { return d.p.dial(context.Background()) }
+func (d *dialer) Dial(network, address string) (net.Conn, error) {
+	return d.DialContext(context.Background(), network, address)
+}
 
-func (d dialer) DialContext(ctx context.Context, _, _ string) (net.Conn, error) { return d.p.dial(ctx) }
+func (d *dialer) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
+	conn, err := d.p.dial(ctx)
+	d.conn = conn
+	return conn, err
+}

@@ -158,6 +158,9 @@ func TestRebindingBehindSocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, ok := conn.(*net.TCPConn); !ok {
+		t.Errorf("a %T cannot be spliced", conn)
+	}
 	_ = conn.Close()
 	if r := <-got; r[3] != 1 || net.IP(r[4:8]).String() != "127.0.0.1" {
 		t.Errorf("the proxy was given %v", r)
