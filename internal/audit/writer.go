@@ -75,13 +75,40 @@ func Open(o Options) (*Writer, error) {
 		}
 		w.out = o.Stdout
 	default:
-		f, err := os.OpenFile(o.Path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-		if err != nil {
-			return nil, fmt.Errorf("audit log: %w", err)
+		if err := w.openLocked(); err != nil {
+			return nil, err
 		}
-		w.file, w.out, w.torn = f, f, endsMidLine(f)
 	}
 	return w, nil
+}
+
+func (w *Writer) openLocked() error {
+	f, err := os.OpenFile(w.opts.Path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("audit log: %w", err)
+	}
+	w.file, w.out, w.torn = f, f, endsMidLine(f)
+	return nil
+}
+
+// Reopen opens the file of the log anew, so that records go on in a file of the
+// old name after somebody has renamed it. No record is lost, and none waits for
+// more than the opening. On an error the old file stays in use. Where the log is
+// no file, it does nothing.
+func (w *Writer) Reopen() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	old := w.file
+	if old == nil || w.closed {
+		return nil
+	}
+	if err := w.openLocked(); err != nil {
+		return err
+	}
+	if err := old.Close(); err != nil {
+		return fmt.Errorf("audit log: %w", err)
+	}
+	return nil
 }
 
 // Record writes r, which must not be nil, and returns when the operating system

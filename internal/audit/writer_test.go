@@ -171,3 +171,22 @@ func read(t *testing.T, path string) string {
 	}
 	return string(b)
 }
+
+func TestReopenGoesOnInAFileOfTheOldName(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	w := open(t, Options{Path: path})
+	w.Record(&proxy.Record{ID: "1"})
+	if err := os.Rename(path, path+".1"); err != nil {
+		t.Fatal(err)
+	}
+	w.Record(&proxy.Record{ID: "2"})
+	if err := w.Reopen(); err != nil {
+		t.Fatalf("Reopen: %v", err)
+	}
+	w.Record(&proxy.Record{ID: "3"})
+	for name, want := range map[string]int{path + ".1": 2, path: 1} {
+		if got := strings.Count(read(t, name), "\n"); got != want {
+			t.Errorf("%s holds %d records, want %d", filepath.Base(name), got, want)
+		}
+	}
+}
