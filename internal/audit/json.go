@@ -25,6 +25,27 @@ func appendKey(dst []byte, key string) []byte {
 // nor end a line for a reader that knows other line ends than LF.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
+	plain := 0
+	for plain < len(s) && asItself[s[plain]] {
+		plain++
+	}
+	dst = append(dst, s[:plain]...)
+	if plain < len(s) {
+		dst = appendRest(dst, s[plain:])
+	}
+	return append(dst, '"')
+}
+
+// asItself are the octets that need no look: most of what is logged is made of
+// nothing else.
+var asItself = func() (plain [256]bool) {
+	for c := range rune(utf8.RuneSelf) {
+		plain[c] = printsAsItself(c, 1)
+	}
+	return plain
+}()
+
+func appendRest(dst []byte, s string) []byte {
 	start := 0
 	for i := 0; i < len(s); {
 		r, size := rune(s[i]), 1
@@ -40,8 +61,7 @@ func appendString(dst []byte, s string) []byte {
 		i += size
 		start = i
 	}
-	dst = append(dst, s[start:]...)
-	return append(dst, '"')
+	return append(dst, s[start:]...)
 }
 
 func printsAsItself(r rune, size int) bool {

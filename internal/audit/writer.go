@@ -3,7 +3,6 @@ package audit
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -11,164 +10,164 @@ import (
 	"heed/proxy"
 )
 
-// Values of Options.Events.
-const (
-	EventsAll     = "all"     // every record
-	EventsRefused = "refused" // those whose verdict is not allow, enforced or not
-)
-
-// maxKeptBuffer bounds what a rare long URL leaves behind in the pool.
-const maxKeptBuffer = 64 << 10
-
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
-
-// Options say where the log goes and what is in it.
-type Options struct {
-	Path   string    // "-" is Stdout, "" writes nothing, anything else is a file that is appended to
-	Stdout io.Writer // needed for the Path "-" only; Close leaves it open
-	Events string    // EventsAll or EventsRefused; "" is EventsAll
-	Query  string    // QueryKeep, QueryRedact or QueryDrop; "" is QueryKeep
-
-	// OnError is told of the first failure of each run of failed writes, so that
-	// a full disk is reported once and not once a request; Failed counts them
-	// all. It may be called from any goroutine that calls Record. Nil: nobody is
-	// told.
-	OnError func(error)
-}
+// maxPending bounds the octets of records that wait to be written. While the log
+// cannot keep up, Record waits beyond it; while the log cannot be written at all,
+// records beyond it are lost.
+const maxPending = 4 << 20
 
 // A Writer is an open decision log. It may be used from any number of
-// goroutines; the zero value writes nothing.
+// goroutines; the zero value writes nothing. Close it to end what it started.
 type Writer struct {
-	opts Options
-	file *os.File // nil unless Path names a file
+	opts   Options
+	encode *encoder
 
 	written atomic.Uint64
 	failed  atomic.Uint64
+	lost    atomic.Uint64
 	failure atomic.Pointer[error] // of the last write; outside mu, so that Healthy never waits for a write
+	trouble atomic.Pointer[error] // of the last rotation, or opening anew
+	astray  atomic.Pointer[error] // of the last write of the head
 
-	mu     sync.Mutex
-	out    io.Writer // nil writes nothing
-	torn   bool      // the log ends in the middle of a line
-	closed bool
+	mu      sync.Mutex
+	room    sync.Cond // there may be room in pending, or it does not matter any more
+	pending batch     // records that the writing goroutine has not taken yet
+	closed  bool
+
+	wake   chan struct{}   // holds one: pending is not empty, or closed
+	reopen chan chan error // asks the writing goroutine
+	done   chan struct{}   // closed when the writing goroutine has ended
+	ending error           // why the end was not clean; set before done is closed
+}
+
+// batch is encoded records, each without its closing brace.
+type batch struct {
+	text []byte
+	ends []int
+}
+
+func (b *batch) add(line []byte) {
+	b.text = append(b.text, line...)
+	b.ends = append(b.ends, len(b.text))
 }
 
 // Open makes a Writer. A file that does not exist is created readable to its
-// owner alone (0600), since URLs may hold secrets; one that exists keeps its
-// mode. If its last line is incomplete, the first record starts on a new one.
+// owner alone (0600), one that exists keeps its mode. A chain goes on where the
+// file, or its head, ends; in anything but a file a new one begins. If the last
+// line of the file is incomplete, the first record says so.
 func Open(o Options) (*Writer, error) {
-	switch o.Events {
-	case "", EventsAll, EventsRefused:
-	default:
-		return nil, fmt.Errorf("audit.events %q: want all or refused", o.Events)
+	if err := o.validate(); err != nil {
+		return nil, err
 	}
-	switch o.Query {
-	case "", QueryKeep, QueryRedact, QueryDrop:
-	default:
-		return nil, fmt.Errorf("audit.query %q: want keep, redact or drop", o.Query)
+	w := &Writer{opts: o, wake: make(chan struct{}, 1), reopen: make(chan chan error), done: make(chan struct{})}
+	w.room.L = &w.mu
+	if o.Path == "" {
+		close(w.done)
+		return w, nil
 	}
-	w := &Writer{opts: o}
-	switch o.Path {
-	case "":
-	case "-":
-		if o.Stdout == nil {
-			return nil, errors.New("audit.path -: there is no standard output to write to")
-		}
-		w.out = o.Stdout
-	default:
-		if err := w.openLocked(); err != nil {
-			return nil, err
-		}
+	w.encode = newEncoder(o)
+	out, err := newOutput(w)
+	if err != nil {
+		return nil, err
 	}
+	go out.run()
 	return w, nil
 }
 
-func (w *Writer) openLocked() error {
-	f, err := os.OpenFile(w.opts.Path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("audit log: %w", err)
-	}
-	w.file, w.out, w.torn = f, f, endsMidLine(f)
-	return nil
-}
-
-// Reopen opens the file of the log anew, so that records go on in a file of the
-// old name after somebody has renamed it. No record is lost, and none waits for
-// more than the opening. On an error the old file stays in use. Where the log is
-// no file, it does nothing.
-func (w *Writer) Reopen() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	old := w.file
-	if old == nil || w.closed {
-		return nil
-	}
-	if err := w.openLocked(); err != nil {
-		return err
-	}
-	if err := old.Close(); err != nil {
-		return fmt.Errorf("audit log: %w", err)
-	}
-	return nil
-}
-
-// Record writes r, which must not be nil, and returns when the operating system
-// has it or has refused it. A failure is counted, shown by Healthy and reported
-// to OnError; it does not keep later records from being tried.
+// Record takes r, which must not be nil, and returns at once: one goroutine
+// writes what has come since it last wrote. Where 4 MiB wait already, Record
+// waits for it; where they wait because the log cannot be written, the record is
+// lost. That is counted, shown by Healthy and reported to OnError, and the log
+// says so as soon as it can.
 func (w *Writer) Record(r *proxy.Record) {
 	if w.opts.Path == "" || w.opts.Events == EventsRefused && r.Decision.Allowed() {
 		return
 	}
-	buf := buffers.Get().(*[]byte)
-	*buf = append((*buf)[:0], '\n')
-	*buf = Append(*buf, r, w.opts.Query)
-	*buf = append(*buf, '\n')
-	first, err := w.write(*buf)
-	if cap(*buf) <= maxKeptBuffer {
-		buffers.Put(buf)
+	buf := w.encode.record(r)
+	if err := w.put(buf.line); err != nil {
+		w.lose(1, err)
 	}
+	buf.release()
+}
+
+var errFull = errors.New("the log cannot be written, and too many records wait for that")
+
+func (w *Writer) put(line []byte) error {
+	w.mu.Lock()
+	for w.full(len(line)) && !w.closed && w.failure.Load() == nil {
+		w.room.Wait()
+	}
+	switch {
+	case w.closed:
+		w.mu.Unlock()
+		return os.ErrClosed
+	case w.full(len(line)):
+		w.mu.Unlock()
+		return errFull
+	}
+	w.pending.add(line)
+	w.mu.Unlock()
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// full reports whether n octets more have to wait. One record always has room.
+func (w *Writer) full(n int) bool {
+	return len(w.pending.text) > 0 && len(w.pending.text)+n > maxPending
+}
+
+// take exchanges what is pending for an empty batch.
+func (w *Writer) take(empty batch) (b batch, closed bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b, w.pending = w.pending, empty
+	w.room.Broadcast()
+	return b, w.closed
+}
+
+// lose counts n records that will never be written.
+func (w *Writer) lose(n int, cause error) {
+	w.lost.Add(uint64(n))
+	w.failed.Add(uint64(n))
+	if w.failure.Load() == nil {
+		w.fail(cause)
+	}
+}
+
+// fail notes that the log could not be written. Whoever waits for room need not
+// any more.
+func (w *Writer) fail(cause error) {
+	err := fmt.Errorf("audit log: %w", cause)
+	first := w.failure.Swap(&err) == nil
+	w.mu.Lock()
+	w.room.Broadcast()
+	w.mu.Unlock()
 	if first && w.opts.OnError != nil {
 		w.opts.OnError(err)
 	}
 }
 
-// write sends a line that starts with a spare newline, which is only sent when
-// the log ends in the middle of a line. One call to Write carries it all. first
-// says that err begins a run of failures.
-func (w *Writer) write(line []byte) (first bool, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed {
-		return w.failLocked(os.ErrClosed)
-	}
-	if !w.torn {
-		line = line[1:]
-	}
-	n, err := w.out.Write(line)
-	if n > 0 {
-		w.torn = line[n-1] != '\n'
-	}
-	if err == nil && n < len(line) {
-		err = io.ErrShortWrite
-	}
-	if err != nil {
-		return w.failLocked(err)
-	}
-	w.written.Add(1)
-	w.failure.Store(nil)
-	return false, nil
-}
-
-func (w *Writer) failLocked(cause error) (first bool, err error) {
-	err = fmt.Errorf("audit log: %w", cause)
-	w.failed.Add(1)
-	return w.failure.Swap(&err) == nil, err
-}
-
-// Healthy returns why the last record could not be written, or nil. It never
-// waits.
-func (w *Writer) Healthy() error {
+// Writable returns why the last write failed, or nil. It never waits. After a
+// failure the Writer tries again by itself every second.
+func (w *Writer) Writable() error {
 	if err := w.failure.Load(); err != nil {
 		return *err
+	}
+	return nil
+}
+
+// Healthy is Writable, and returns also why the log could not be rotated, or its
+// head not be written.
+func (w *Writer) Healthy() error {
+	if err := w.Writable(); err != nil {
+		return err
+	}
+	for _, other := range []*atomic.Pointer[error]{&w.trouble, &w.astray} {
+		if err := other.Load(); err != nil {
+			return *err
+		}
 	}
 	return nil
 }
@@ -176,28 +175,46 @@ func (w *Writer) Healthy() error {
 // Written returns how many records were written whole.
 func (w *Writer) Written() uint64 { return w.written.Load() }
 
-// Failed returns how many records could not be written, or only in part.
+// Failed returns how many writes failed, and how many records were lost to that.
 func (w *Writer) Failed() uint64 { return w.failed.Load() }
 
-// Close waits for a record that is being written and, for a file, returns when
-// the disk has it all. Records that come later are failures. Closing again does
+// Lost returns how many records will never be written.
+func (w *Writer) Lost() uint64 { return w.lost.Load() }
+
+// Reopen opens the file of the log anew, so that records go on in a file of the
+// old name after somebody has renamed it. (A Writer also sees for itself that its
+// file was renamed or removed, before it next writes.) What was recorded before is
+// in the old file, and no record is lost. On an error the old file stays in use.
+// Where the log is no file, it only waits for what was recorded before.
+func (w *Writer) Reopen() error {
+	if w.opts.Path == "" {
+		return nil
+	}
+	reply := make(chan error, 1)
+	select {
+	case w.reopen <- reply:
+		return <-reply
+	case <-w.done:
+		return nil
+	}
+}
+
+// Close writes what waits and, for a file, returns when the disk has it all. The
+// error is why it has not. Records that come later are lost. Closing again does
 // nothing.
 func (w *Writer) Close() error {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed {
-		return nil
-	}
+	again := w.closed
 	w.closed = true
-	if w.file == nil {
+	w.room.Broadcast()
+	w.mu.Unlock()
+	if w.opts.Path == "" || again {
 		return nil
 	}
-	var err error
-	if regular(w.file) { // pipes and devices have nothing to sync, and say so with an error
-		err = w.file.Sync()
+	select {
+	case w.wake <- struct{}{}:
+	default:
 	}
-	if err = errors.Join(err, w.file.Close()); err != nil {
-		return fmt.Errorf("audit log: %w", err)
-	}
-	return nil
+	<-w.done
+	return w.ending
 }

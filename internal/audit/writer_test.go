@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -27,10 +28,19 @@ func open(t *testing.T, o Options) *Writer {
 	return w
 }
 
+// written waits until w has tried to write what was recorded.
+func written(t *testing.T, w *Writer) {
+	t.Helper()
+	if err := w.Reopen(); err != nil {
+		t.Fatalf("Reopen: %v", err)
+	}
+}
+
 func TestFileHoldsARecordBeforeItIsClosed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	w := open(t, Options{Path: path})
 	w.Record(refusal())
+	written(t, w)
 	want := string(Append(nil, refusal(), QueryKeep)) + "\n"
 	if got := read(t, path); got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -54,7 +64,9 @@ func TestFileIsAppendedTo(t *testing.T) {
 	tests := []struct{ name, before, between string }{
 		{"empty", "", ""},
 		{"whole lines", "{}\n", ""},
-		{"an incomplete last line", "{}\n{\"ti", "\n"},
+		{"an incomplete last line", "{}\n{\"ti", "\n" + `{"time":"","event":"torn","enforced":false,"intercepted":false,` +
+			`"error":"the line before this record was not written to its end",` +
+			`"torn":{"bytes":4,"sha256":"6d59c1831bd020a1b09a08577646a9ee10b04a4fca24bf4651355002ff0b0594"}}` + "\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -64,8 +76,9 @@ func TestFileIsAppendedTo(t *testing.T) {
 			}
 			w := open(t, Options{Path: path})
 			w.Record(&proxy.Record{})
+			written(t, w)
 			want := tt.before + tt.between + string(Append(nil, &proxy.Record{}, QueryKeep)) + "\n"
-			if got := read(t, path); got != want {
+			if got := withoutTimes(read(t, path)); got != want {
 				t.Errorf("after %q: got %q, want %q", tt.before, got, want)
 			}
 		})
@@ -93,6 +106,7 @@ func TestEventsAndTargets(t *testing.T) {
 				w.Record(&proxy.Record{Decision: policy.Decision{Verdict: v}, Enforced: true})
 				w.Record(&proxy.Record{Decision: policy.Decision{Verdict: v}})
 			}
+			written(t, w)
 			if lines := strings.Count(out.String(), "\n"); w.Written() != tt.want || uint64(lines) != tt.want {
 				t.Errorf("%+v: written %d, %d lines; want %d", tt.opts, w.Written(), lines, tt.want)
 			}
@@ -130,6 +144,7 @@ func TestConcurrentRecordsStayWhole(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	written(t, w)
 	seen := map[string]bool{}
 	lines := bufio.NewScanner(strings.NewReader(read(t, path)))
 	for lines.Scan() {
@@ -144,25 +159,6 @@ func TestConcurrentRecordsStayWhole(t *testing.T) {
 	}
 }
 
-func TestARecordIsOneWriteWithFewAllocations(t *testing.T) {
-	out := &counter{}
-	w := open(t, Options{Path: "-", Stdout: out})
-	r := refusal()
-	if n := testing.AllocsPerRun(200, func() { w.Record(r) }); n > 2 && !raceEnabled {
-		t.Errorf("%v allocations a record, want at most 2", n)
-	}
-	if uint64(out.writes) != w.Written() {
-		t.Errorf("%d writes for %d records", out.writes, w.Written())
-	}
-}
-
-type counter struct{ writes int }
-
-func (c *counter) Write(p []byte) (int, error) {
-	c.writes++
-	return len(p), nil
-}
-
 func read(t *testing.T, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -172,21 +168,28 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-func TestReopenGoesOnInAFileOfTheOldName(t *testing.T) {
+func TestAFileThatWasRenamedOrRemovedIsOpenedAnew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	w := open(t, Options{Path: path})
 	w.Record(&proxy.Record{ID: "1"})
+	written(t, w)
 	if err := os.Rename(path, path+".1"); err != nil {
 		t.Fatal(err)
 	}
 	w.Record(&proxy.Record{ID: "2"})
-	if err := w.Reopen(); err != nil {
-		t.Fatalf("Reopen: %v", err)
+	written(t, w)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
 	}
 	w.Record(&proxy.Record{ID: "3"})
-	for name, want := range map[string]int{path + ".1": 2, path: 1} {
+	written(t, w)
+	for name, want := range map[string]int{path + ".1": 1, path: 1} {
 		if got := strings.Count(read(t, name), "\n"); got != want {
 			t.Errorf("%s holds %d records, want %d", filepath.Base(name), got, want)
 		}
 	}
 }
+
+var timesInText = regexp.MustCompile(`"time":"[^"]*"`)
+
+func withoutTimes(text string) string { return timesInText.ReplaceAllString(text, `"time":""`) }

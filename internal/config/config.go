@@ -113,9 +113,23 @@ type Limits struct {
 
 // Audit is the decision log.
 type Audit struct {
-	Path   string `mapstructure:"path"`   // "-" is stdout, "" is off
-	Events string `mapstructure:"events"` // all | refused
-	Query  string `mapstructure:"query"`  // keep | redact | drop
+	Path     string `mapstructure:"path"`     // "-" is stdout, "" is off
+	Events   string `mapstructure:"events"`   // all | refused
+	Query    string `mapstructure:"query"`    // keep | redact | drop
+	Client   string `mapstructure:"client"`   // keep | truncate | hash
+	Chain    bool   `mapstructure:"chain"`    // each line holds the hash of the one before
+	KeyFile  string `mapstructure:"key_file"` // "" is a chain without a key
+	Bodies   string `mapstructure:"bodies"`   // folder; "" keeps none
+	Required bool   `mapstructure:"required"` // no requests while the log cannot be written
+	Rotate   Rotate `mapstructure:"rotate"`
+}
+
+// Rotate is when a file of the decision log is put aside.
+type Rotate struct {
+	Size     Size          `mapstructure:"size"`  // 0 is never
+	Every    time.Duration `mapstructure:"every"` // 0 is never
+	Keep     int           `mapstructure:"keep"`  // 0 is all
+	Compress bool          `mapstructure:"compress"`
 }
 
 // Log is heed's own diagnostics.

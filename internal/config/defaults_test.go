@@ -37,7 +37,7 @@ func TestDefaultsAreValid(t *testing.T) {
 		Limits: config.Limits{
 			HeaderBytes: 1 << 20, HeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, ShutdownGrace: 30 * time.Second,
 		},
-		Audit: config.Audit{Path: "-", Events: "all", Query: "keep"},
+		Audit: config.Audit{Path: "-", Events: "all", Query: "keep", Client: "keep", Chain: true, Rotate: config.Rotate{Compress: true}},
 		Log:   config.Log{Level: "info", Format: "text"},
 	}
 	if d := cmp.Diff(want, l.Config, sameConfig); d != "" {

@@ -24,6 +24,13 @@ var (
 	integer  = kind{read: readTagged[int]("!!int", "a whole number")}
 	duration = kind{read: readUnit(parseDuration)}
 	size     = kind{read: readUnit(ParseSize)}
+	// sizeOrZero takes a bare 0, of which no unit makes anything else.
+	sizeOrZero = kind{read: func(n *yaml.Node) (any, error) {
+		if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!int" && n.Value == "0" {
+			return Size(0), nil
+		}
+		return size.read(n)
+	}}
 	texts    = kind{list: true, asText: true, read: readList(func(s string) (string, error) { return s, nil })}
 	prefixes = kind{list: true, asText: true, read: readList(parsePrefix)}
 )

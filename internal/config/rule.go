@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -96,6 +97,16 @@ func between[T cmp.Ordered](low, high T) rule {
 func (r rule) orEmpty() rule {
 	return rule{r.allowed + `, or ""`, func(v any) string {
 		if v == "" {
+			return ""
+		}
+		return r.problem(v)
+	}}
+}
+
+// orZero allows the zero value too, where it means never.
+func (r rule) orZero() rule {
+	return rule{r.allowed + ", or 0 for never", func(v any) string {
+		if reflect.ValueOf(v).IsZero() {
 			return ""
 		}
 		return r.problem(v)

@@ -46,9 +46,8 @@ func (l *Loaded) YAML() string {
 		for i, section := range sections {
 			if i >= len(open) || open[i] != section {
 				fmt.Fprintf(&b, "%s%s:\n", strings.Repeat("  ", i), section)
-				open = open[:i:i]
+				open = append(open[:i:i], section)
 			}
-			open = append(open[:i:i], section)
 		}
 		open = open[:len(sections):len(sections)]
 		// A path in the source may hold anything, a line break included.

@@ -65,6 +65,15 @@ var table = []key{
 	{name: "audit.path", kind: text, fallback: "-", rule: line},
 	{name: "audit.events", kind: text, fallback: "all", rule: oneOf("all", "refused")},
 	{name: "audit.query", kind: text, fallback: "keep", rule: oneOf("keep", "redact", "drop")},
+	{name: "audit.client", kind: text, fallback: "keep", rule: oneOf("keep", "truncate", "hash")},
+	{name: "audit.chain", kind: boolean, fallback: "true", rule: either},
+	{name: "audit.key_file", kind: text, fallback: "", rule: line},
+	{name: "audit.bodies", kind: text, fallback: "", rule: line},
+	{name: "audit.required", kind: boolean, fallback: "false", rule: either},
+	{name: "audit.rotate.size", kind: sizeOrZero, fallback: "0", rule: between(64*kib, tib).orZero()},
+	{name: "audit.rotate.every", kind: duration, fallback: "0s", rule: between(time.Minute, 366*24*time.Hour).orZero()},
+	{name: "audit.rotate.keep", kind: integer, fallback: "0", rule: between(0, 100_000)},
+	{name: "audit.rotate.compress", kind: boolean, fallback: "true", rule: either},
 
 	{name: "log.level", kind: text, fallback: "info", rule: oneOf("debug", "info", "warn", "error")},
 	{name: "log.format", kind: text, fallback: "text", rule: oneOf("text", "json")},
@@ -75,4 +84,5 @@ const (
 	kib Size = 1 << 10
 	mib Size = 1 << 20
 	gib Size = 1 << 30
+	tib Size = 1 << 40
 )

@@ -39,6 +39,7 @@ func (c Config) validate(refused map[string]bool) (warnings []string, faults []F
 		}
 		faults = append(faults, Fault{Key: given, Value: c.TLS.Cert + c.TLS.Key, Problem: "useless without " + missing, Allowed: "both or neither"})
 	}
+	faults = append(faults, c.Audit.validate(refused)...)
 	more, invalid := c.validateAccess(time.Now())
 	warnings, faults = append(warnings, more...), append(faults, invalid...)
 	warnings = append(warnings, tokenWarnings(c.Agent.Tokens)...)
