@@ -151,6 +151,7 @@ func (s *Store) learn(ctx context.Context, o policy.Origin, h how) (l landing) {
 	}
 	defer free()
 	k := s.retrieve(ctx, o, prev)
+	s.tell(o, k)
 	l = s.land(key, k)
 	l.finish = func() {
 		s.save(key, k)
@@ -181,6 +182,13 @@ func (s *Store) recall(key string, h how, lookup Lookup) (landing, bool) {
 		lookup = lookupOf(standing)
 	}
 	return landing{settled: true, access: s.result(k, standing, now), lookup: lookup}, true
+}
+
+// tell hands out the file of k, unless there is none or no answer has named it.
+func (s *Store) tell(o policy.Origin, k *known) {
+	if k.file != nil && k.trouble == nil {
+		s.options.OnFile(o, k.access, k.file.body)
+	}
 }
 
 // land makes k, which was found out just now, what is known.

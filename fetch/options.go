@@ -62,6 +62,9 @@ type Options struct {
 	// they are called for. Nil calls nothing.
 	OnFetch  func(policy.Result) // after each retrieval
 	OnLookup func(Lookup)        // on each Access that was answered: where from
+	// OnFile is told of each file that was retrieved, found unchanged or taken from
+	// the backend, before anything is decided on it. The body must not be changed.
+	OnFile func(o policy.Origin, a policy.Access, body []byte)
 }
 
 func (o Options) withDefaults() Options {
@@ -81,6 +84,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.OnLookup == nil {
 		o.OnLookup = func(Lookup) {}
+	}
+	if o.OnFile == nil {
+		o.OnFile = func(policy.Origin, policy.Access, []byte) {}
 	}
 	if o.StaleFor == 0 {
 		o.StaleFor = DefaultStaleFor

@@ -69,7 +69,11 @@ func (s *Store) adopt(ctx context.Context, o policy.Origin) (had, error) {
 			return absent, err
 		}
 	}
-	s.memory.put(key, s.fromEntry(o, e, f), epoch)
+	k := s.fromEntry(o, e, f)
+	if k.file != nil { // also one that rules only while the origin is unreachable
+		s.options.OnFile(o, k.access, k.file.body)
+	}
+	s.memory.put(key, k, epoch)
 	return agreed, nil
 }
 

@@ -14,11 +14,15 @@ import (
 // challenge asks for a name and a password (RFC 7617).
 const challenge = `Basic realm="heed", charset="UTF-8"`
 
-// admit finds out who the client is and answers it when it may not use the proxy.
+// admit finds out who the client is and answers it when it may not use the proxy,
+// or when nobody may at present.
 // What comes out of a tunnel was admitted with the CONNECT, and the page of the
 // proxy port is for everybody.
 func (x *exchange) admit(r *http.Request) bool {
 	direct := r.Method != http.MethodConnect && !r.URL.IsAbs()
+	if !direct && !x.readied(r) {
+		return false
+	}
 	if x.p.authenticate == nil || x.link.intercepted() || direct {
 		return true
 	}
@@ -46,6 +50,27 @@ func (x *exchange) admit(r *http.Request) bool {
 	})
 	res.Header["Proxy-Authenticate"] = []string{challenge}
 	x.deliver(res)
+	return false
+}
+
+// readied answers requests while none may be served.
+func (x *exchange) readied(r *http.Request) bool {
+	if x.p.ready == nil {
+		return true
+	}
+	err := x.p.ready()
+	if err == nil {
+		return true
+	}
+	x.rec.URL = withoutUserinfo(r.URL.String())
+	if r.Method == http.MethodConnect {
+		x.rec.URL = withoutUserinfo(r.RequestURI)
+	}
+	x.fail(policy.ReasonInternal, err)
+	x.deliver(x.answer(r, refusal{
+		status: http.StatusServiceUnavailable, token: "proxy_internal_error", title: "Not ready",
+		detail: "No request is carried at present: " + err.Error(), retry: time.Now().Add(time.Second),
+	}))
 	return false
 }
 

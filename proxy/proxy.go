@@ -64,6 +64,10 @@ type Options struct {
 	// sense to ask again, after too many failures. Nil: everybody may use the proxy.
 	Authenticate func(ctx context.Context, user, password string, from netip.Addr) (ok bool, retry time.Time)
 
+	// Ready returns why no request may be served at present; nil: they may. It is
+	// asked for each and must not wait. Nil: they always may.
+	Ready func() error
+
 	// Direct answers who asks the proxy port directly, and http://heed.invalid/.
 	// Nil: a 400 says what this is.
 	Direct http.Handler
@@ -92,6 +96,7 @@ type Proxy struct {
 	page         http.Handler // nil: none
 	pseudonym    string       // in Via
 	authenticate func(ctx context.Context, user, password string, from netip.Addr) (bool, time.Time)
+	ready        func() error
 	distrust     distrust
 
 	headerTimeout time.Duration
@@ -125,7 +130,7 @@ func New(o Options) (*Proxy, error) {
 		decider: o.Decider, transport: o.Transport, dial: o.Dial,
 		leaf: o.Leaf, http2: o.HTTP2, tunnelHosts: o.TunnelHosts, tunnelPolicy: o.TunnelPolicy, connectPorts: o.ConnectPorts,
 		userAgent: o.UserAgent, rewrite: o.Rewrite, unreachable: o.UnreachableStatus,
-		headerBytes: o.HeaderBytes, page: o.Direct, authenticate: o.Authenticate, headerTimeout: o.HeaderTimeout,
+		headerBytes: o.HeaderBytes, page: o.Direct, authenticate: o.Authenticate, ready: o.Ready, headerTimeout: o.HeaderTimeout,
 		onRecord: o.OnRecord, log: o.Log,
 		inner: newPipeListener(), innerDone: make(chan struct{}),
 	}

@@ -123,6 +123,9 @@ func (w *demoWorld) show(out io.Writer) error {
 	for i := range w.records {
 		writer.Record(&w.records[i])
 	}
+	if err := writer.Close(); err != nil {
+		return err
+	}
 	_, err = fmt.Fprintf(out, "%s\nNow your own crawler: 'heed serve' and https_proxy=http://127.0.0.1:8080\n", log.Bytes())
 	return err
 }

@@ -19,6 +19,7 @@ import (
 	"heed/fetch/filestore"
 	"heed/internal/admin"
 	"heed/internal/audit"
+	"heed/internal/audit/bodies"
 	"heed/internal/ca"
 	"heed/internal/config"
 	"heed/proxy"
@@ -57,6 +58,7 @@ type server struct {
 	transport *proxy.Transport
 	proxy     *proxy.Proxy
 	audit     *audit.Writer
+	bodies    *bodies.Folder // nil when robots.txt files are not kept
 	metrics   *admin.Metrics
 	authority *ca.Authority // nil in tunnel mode
 	listener  net.Listener
@@ -110,17 +112,16 @@ func newServer(c config.Config, e env, log *slog.Logger) (s *server, err error) 
 			return s, usage(caDirHint, "%w", err)
 		}
 	}
-	s.audit, err = audit.Open(audit.Options{
-		Path: c.Audit.Path, Stdout: e.stdout, Events: c.Audit.Events, Query: c.Audit.Query,
-		OnError: func(err error) { log.Error("audit record lost", "error", err) },
-	})
-	if err != nil {
+	if err := s.openEvidence(c, e); err != nil {
 		return s, err
 	}
 	s.metrics = admin.NewMetrics(version(), runtime.Version(), s.sources())
 	fo := storeOptions(c, r.transport, log)
 	fo.OnFetch = s.metrics.ObserveFetch
 	fo.OnLookup = func(l fetch.Lookup) { s.metrics.ObserveLookup(l.String()) }
+	if s.bodies != nil {
+		fo.OnFile = s.keep
+	}
 	if s.backend, err = openBackend(c, log, exitUsage); err != nil {
 		return s, err
 	}
@@ -141,6 +142,9 @@ func newServer(c config.Config, e env, log *slog.Logger) (s *server, err error) 
 	}
 	if err := s.bind(c, r); err != nil {
 		return s, err
+	}
+	if c.Audit.Required {
+		po.Ready = s.ready
 	}
 	po.Log, po.OnRecord, po.Direct = log, s.record, s.direct(c.TLS.Cert != "")
 	s.proxy, err = proxy.New(po)
@@ -204,10 +208,10 @@ func (s *server) bind(c config.Config, r *reach) error {
 				}
 				return nil
 			}},
-			{Name: "audit", Func: s.audit.Healthy},
 		},
 		Robots: robotsAPI(s.store),
 	}
+	o.Checks = append(o.Checks, s.evidenceChecks()...)
 	if file, ok := s.backend.(*filestore.Store); ok {
 		o.Checks = append(o.Checks, admin.Check{Name: "store", Func: func() error {
 			return errors.Join(file.Healthy(), s.store.Healthy())
