@@ -60,7 +60,7 @@ func run(args []string, e env) int {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage("run '"+c.CommandPath()+" --help' for its flags", "%w", err)
 	})
-	root.AddCommand(serveCommand(e), runCommand(given), checkCommand(e), lintCommand(e), demoCommand(e), caCommand(e), robotsCommand(e),
+	root.AddCommand(serveCommand(e), runCommand(given), checkCommand(e), lintCommand(e), demoCommand(e), caCommand(e), robotsCommand(e), auditCommand(e),
 		configCommand(e), envCommand(e), healthCommand(e), versionCommand(e))
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultHelpCmd()

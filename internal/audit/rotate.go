@@ -72,9 +72,9 @@ func (l *logFile) aside(now time.Time) (string, error) {
 	}
 }
 
-// putAside lists the files of the log at path that were put aside, the oldest
+// PutAside lists the files of the log at path that a Writer put aside, the oldest
 // first.
-func putAside(path string) ([]string, error) {
+func PutAside(path string) ([]string, error) {
 	ext := filepath.Ext(path)
 	prefix := strings.TrimSuffix(filepath.Base(path), ext) + "-"
 	entries, err := os.ReadDir(filepath.Dir(path))
@@ -96,7 +96,7 @@ func putAside(path string) ([]string, error) {
 // tidy compresses what was put aside and removes what is not kept. What ctx cuts
 // short is done the next time.
 func (r Rotation) tidy(ctx context.Context, path string) error {
-	names, err := putAside(path)
+	names, err := PutAside(path)
 	if err != nil {
 		return fmt.Errorf("audit log: %w", err)
 	}

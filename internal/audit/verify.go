@@ -244,3 +244,19 @@ func (v *Verifier) tell(f Fault) {
 	v.Faults++
 	v.onFault(f)
 }
+
+// FirstLink returns the place that the first line of a log says it has; false
+// where it says none. The log is opened and closed.
+func FirstLink(name string) (Link, bool) {
+	in, err := OpenInput(name, nil)
+	if err != nil {
+		return Link{}, false
+	}
+	defer in.Close()
+	line, _, err := in.Next()
+	if err != nil {
+		return Link{}, false
+	}
+	p, ok := parseSealed(line)
+	return p.Link, ok
+}
