@@ -108,7 +108,7 @@ func (s *summaryRun) printJSON(sum *audit.Summary) error {
 		Malformed uint64 `json:"malformed,omitempty"`
 		First     string `json:"first,omitempty"`
 		Last      string `json:"last,omitempty"`
-	}{countRow{By: "total", Counts: sum.Total}, sum.Monitored, sum.Lost, sum.Malformed, sum.First, sum.Last}); err != nil {
+	}{countRow{By: "total", Counts: sum.Total}, sum.Monitored, sum.Lost, sum.Malformed, sum.First(), sum.Last()}); err != nil {
 		return err
 	}
 	for _, t := range sum.Tables() {

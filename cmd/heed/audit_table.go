@@ -17,8 +17,8 @@ func (s *summaryRun) print(sum *audit.Summary) error {
 	}
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "%s decisions", grouped(sum.Total.Decisions))
-	if sum.First != "" {
-		fmt.Fprintf(&out, ", %s to %s UTC", clock(sum.First), clock(sum.Last))
+	if sum.First() != "" {
+		fmt.Fprintf(&out, ", %s to %s UTC", clock(sum.First()), clock(sum.Last()))
 	}
 	fmt.Fprintf(&out, "\n%s allowed, %s disallowed, %s errors\n", grouped(sum.Total.Allowed), grouped(sum.Total.Disallow), grouped(sum.Total.Errors))
 	if sum.Monitored > 0 {

@@ -92,8 +92,9 @@ type sealed struct {
 }
 
 // parseSealed reads the end of a line. ok is false for a line that no chain
-// wrote. What it returns has not been checked.
-func parseSealed(line []byte) (p sealed, ok bool) {
+// wrote. What it returns has not been checked. A chain of the name known costs no
+// allocation.
+func parseSealed(line []byte, known string) (p sealed, ok bool) {
 	if len(line) < hashSuffix || line[0] != '{' || !bytes.HasSuffix(line, []byte(endMark)) {
 		return p, false
 	}
@@ -109,11 +110,11 @@ func parseSealed(line []byte) (p sealed, ok bool) {
 	if rest, ok = bytes.CutSuffix(rest[:len(rest)-digestHex], []byte(prevMark)); !ok {
 		return p, false
 	}
-	return p, p.setPlace(rest)
+	return p, p.setPlace(rest, known)
 }
 
 // setPlace reads chain and seq at the end of rest.
-func (p *sealed) setPlace(rest []byte) bool {
+func (p *sealed) setPlace(rest []byte, known string) bool {
 	digits := len(rest)
 	for digits > 0 && '0' <= rest[digits-1] && rest[digits-1] <= '9' {
 		digits--
@@ -136,7 +137,9 @@ func (p *sealed) setPlace(rest []byte) bool {
 	if len(rest)-id > 64 || id == len(rest) || !bytes.HasSuffix(rest[:id], []byte(chainMark)) {
 		return false
 	}
-	p.Chain = string(rest[id:])
+	if p.Chain = known; string(rest[id:]) != known {
+		p.Chain = string(rest[id:])
+	}
 	return true
 }
 

@@ -20,10 +20,14 @@ type disk struct {
 	text   []byte
 	random *rand.Rand
 	whole  atomic.Bool // from now on it works
+	refuse atomic.Bool // and until then it takes nothing at all
 }
 
 func (d *disk) Write(p []byte) (int, error) {
 	n := len(p)
+	if d.refuse.Load() {
+		return 0, errors.New("no space left")
+	}
 	if !d.whole.Load() && d.random.IntN(3) > 0 {
 		switch d.random.IntN(4) {
 		case 0:

@@ -39,7 +39,7 @@ func (l *logFile) regular() bool { return l.file != nil && l.info.Mode().IsRegul
 // moved reports whether the path names another file than the one that is open,
 // or none: somebody has renamed or removed it.
 func (l *logFile) moved() bool {
-	if !l.regular() {
+	if l.file == nil {
 		return false
 	}
 	info, err := os.Stat(l.path)

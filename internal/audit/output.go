@@ -88,7 +88,11 @@ func (o *output) run() {
 		}
 		closed := o.round()
 		if reply != nil {
-			reply <- o.reopen()
+			var err error
+			if o.log.regular() { // a pipe might have no reader, and be waited for
+				err = o.reopen()
+			}
+			reply <- err
 		}
 		if closed {
 			o.w.ending = o.finish()
@@ -141,9 +145,6 @@ func (o *output) finish() error {
 }
 
 func (o *output) reopen() error {
-	if !o.log.regular() {
-		return nil
-	}
 	err := o.log.reopen()
 	if err == nil {
 		o.midLine = false

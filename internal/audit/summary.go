@@ -43,14 +43,14 @@ const MaxKeys = 100_000
 // A Summary counts decisions. It takes constant memory. Make one with NewSummary;
 // it belongs to one goroutine.
 type Summary struct {
-	Total       Counts
-	Monitored   uint64 // disallowed, but only noted
-	Lost        uint64 // records that the log says were lost
-	Malformed   uint64 // lines that are no record
-	First, Last string // times
+	Total     Counts
+	Monitored uint64 // disallowed, but only noted
+	Lost      uint64 // records that the log says were lost
+	Malformed uint64 // lines that are no record
 
-	by  []Table
-	key []byte
+	first, last []byte // times
+	by          []Table
+	key         []byte
 }
 
 // Table is the counts by one dimension.
@@ -83,11 +83,11 @@ func (s *Summary) Add(e *Entry) {
 	if string(e.Event) == "close" {
 		return
 	}
-	if s.First == "" || string(e.Time) < s.First {
-		s.First = string(e.Time)
+	if s.first == nil || string(e.Time) < string(s.first) {
+		s.first = append(s.first[:0], e.Time...)
 	}
-	if string(e.Time) > s.Last {
-		s.Last = string(e.Time)
+	if string(e.Time) > string(s.last) {
+		s.last = append(s.last[:0], e.Time...)
 	}
 	s.Total.add(e.Verdict)
 	if !e.Enforced && string(e.Verdict) == "disallow" {
@@ -172,6 +172,13 @@ type Row struct {
 	Key string
 	Counts
 }
+
+// First and Last are the earliest and the latest time of a decision, as the log
+// has it; "" when there was none.
+func (s *Summary) First() string { return string(s.first) }
+
+// Last is described at First.
+func (s *Summary) Last() string { return string(s.last) }
 
 // Tables returns what was counted.
 func (s *Summary) Tables() []Table { return s.by }

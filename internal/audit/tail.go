@@ -43,7 +43,7 @@ func endOf(path string, size int64) (e ending, err error) {
 		return e, err
 	}
 	whole, ended := bytes.CutSuffix(last, []byte{'\n'})
-	if p, ok := parseSealed(whole); ok {
+	if p, ok := parseSealed(whole, ""); ok {
 		e.at, e.midLine = p.Link, !ended
 		return e, nil
 	}
@@ -54,7 +54,7 @@ func endOf(path string, size int64) (e ending, err error) {
 	e.midLine, e.torn = true, &torn
 	if before, _, err := lastLine(f, rest); err != nil {
 		return e, err
-	} else if p, ok := parseSealed(bytes.TrimSuffix(before, []byte{'\n'})); ok {
+	} else if p, ok := parseSealed(bytes.TrimSuffix(before, []byte{'\n'}), ""); ok {
 		e.at = p.Link
 	}
 	return e, nil

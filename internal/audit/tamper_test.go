@@ -204,7 +204,7 @@ func TestALogWrittenAnewIsFound(t *testing.T) {
 	forge := func(key []byte, change func(i int, text []byte) []byte) string {
 		seal, at, out := newSealer(key), Link{Chain: x.head.Chain, Hash: NoDigest}, []byte(nil)
 		for i, line := range x.lines {
-			p, _ := parseSealed(bytes.TrimSuffix(line, []byte{'\n'}))
+			p, _ := parseSealed(bytes.TrimSuffix(line, []byte{'\n'}), "")
 			text := p.text[:bytes.LastIndex(p.text, []byte(chainMark))]
 			start := len(out)
 			out, at = seal.seal(append(out, change(i, text)...), start, at)

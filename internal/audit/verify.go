@@ -85,7 +85,7 @@ func (v *Verifier) File(name string) { v.file, v.line = name, 0 }
 func (v *Verifier) Line(line []byte, ended bool) {
 	v.line++
 	v.open = !ended
-	p, ok := parseSealed(line)
+	p, ok := parseSealed(line, v.Last.Chain)
 	if !ok {
 		if len(v.queue) < maxUnexplained {
 			v.queue = append(v.queue, unexplained{v.file, v.line, fragmentOf(line)})
@@ -257,6 +257,6 @@ func FirstLink(name string) (Link, bool) {
 	if err != nil {
 		return Link{}, false
 	}
-	p, ok := parseSealed(line)
+	p, ok := parseSealed(line, "")
 	return p.Link, ok
 }
