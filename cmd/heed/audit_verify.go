@@ -239,6 +239,14 @@ func (v *verifyRun) result(c *audit.Verifier, keyed bool) error {
 		}
 	}
 	fmt.Fprintf(v.stdout, "%-6s %s\n", "key", kind)
-	_, err := fmt.Fprintf(v.stdout, "%-6s %d records, %d faults\n", word, c.Records, c.Faults)
+	_, err := fmt.Fprintf(v.stdout, "%-6s %s, %s\n", word, several(c.Records, "record"), several(c.Faults, "fault"))
 	return err
+}
+
+// several is n of what a noun names.
+func several(n uint64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

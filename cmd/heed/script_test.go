@@ -26,11 +26,14 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":  exits,
-			"faulty": faulty,
-			"json":   jsonLines,
-			"ready":  awaitReady,
-			"term":   term,
+			"exits":     exits,
+			"faulty":    faulty,
+			"edit":      edit,
+			"json":      jsonLines,
+			"mklog":     makeLog,
+			"ready":     awaitReady,
+			"interrupt": interrupt,
+			"term":      term,
 		},
 	})
 }
@@ -113,5 +116,19 @@ func term(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	for _, c := range ts.BackgroundCmds() {
 		ts.Check(c.Process.Signal(syscall.SIGTERM))
+	}
+}
+
+func writeScriptFile(ts *testscript.TestScript, name, text string) {
+	ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
+}
+
+// interrupt sends SIGINT to every background command.
+func interrupt(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: interrupt")
+	}
+	for _, c := range ts.BackgroundCmds() {
+		ts.Check(c.Process.Signal(os.Interrupt))
 	}
 }

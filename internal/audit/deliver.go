@@ -24,7 +24,7 @@ func (o *output) deliver() bool {
 		if len(o.buf) > 0 && len(o.buf)+len(line) > maxWrite && !o.flush() {
 			return false
 		}
-		if !o.midLine && o.w.opts.Rotate.due(o.log, len(o.buf)+len(line)+chainRoom, now) {
+		if !o.midLine && o.w.opts.Rotate.due(o.log, len(o.buf), len(line)+chainRoom, now) {
 			if !o.flush() {
 				return false
 			}

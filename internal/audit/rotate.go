@@ -24,12 +24,14 @@ const (
 	tempSuffix = ".tmp"
 )
 
-// due reports whether a line of n octets belongs into a new file.
-func (r Rotation) due(l *logFile, n int, now time.Time) bool {
-	if !l.regular() || l.size == 0 {
+// due reports whether a line of n octets belongs into a new file, after others that
+// are still to be written.
+func (r Rotation) due(l *logFile, before, n int, now time.Time) bool {
+	size := l.size + int64(before)
+	if !l.regular() || size == 0 {
 		return false
 	}
-	return r.Size > 0 && l.size+int64(n) > r.Size || r.Every > 0 && !now.Truncate(r.Every).Equal(l.last.Truncate(r.Every))
+	return r.Size > 0 && size+int64(n) > r.Size || r.Every > 0 && !now.Truncate(r.Every).Equal(l.last.Truncate(r.Every))
 }
 
 // rotate puts the file aside and opens a new one. On an error the log goes on in

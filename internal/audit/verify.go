@@ -98,13 +98,14 @@ func (v *Verifier) Line(line []byte, ended bool) {
 	v.explain(line, p)
 	if v.seal.digest(p.text) == p.Hash {
 		v.follow(p)
-		v.compare(p)
+		v.compare(p, true)
 	} else {
 		// Its place may be what was changed: the most likely one is the next.
 		if v.Last.Seq > 0 {
 			p.Chain, p.Seq = v.Last.Chain, v.Last.Seq+1
 		}
 		v.fault(FaultChanged, p.Seq, v.changed())
+		v.compare(p, false) // one fault for one line
 	}
 	if v.First.Seq == 0 {
 		v.First = p.Link
@@ -192,14 +193,15 @@ func (v *Verifier) follow(p sealed) {
 	}
 }
 
-func (v *Verifier) compare(p sealed) {
+// compare compares p with the heads. Where whole is not set, it is known to differ.
+func (v *Verifier) compare(p sealed, whole bool) {
 	for i := range v.heads {
 		h := &v.heads[i]
 		if h.seen || h.at.Seq != p.Seq || h.at.Chain != p.Chain {
 			continue
 		}
 		h.seen = true
-		if h.at.Hash != p.Hash {
+		if whole && h.at.Hash != p.Hash {
 			v.fault(FaultChanged, p.Seq, "the head "+h.name+" has another hash for this line")
 		}
 	}
