@@ -120,19 +120,28 @@ func startProcess(t *testing.T, sites []*site, env ...string) *process {
 	if certs.Len() > 0 {
 		p.cmd.Env = append(p.cmd.Env, "HEED_EGRESS_CA_FILE="+roots)
 	}
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		<-p.exited
+	})
+	p.start()
+	return p
+}
+
+// start runs p.cmd and waits until it is ready.
+func (p *process) start() {
+	t := p.t
+	t.Helper()
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := p.cmd.Start(); err != nil {
+		p.exited <- err
 		t.Fatal(err)
 	}
 	ready := make(chan []string, 1)
 	go p.watch(stderr, ready)
-	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill()
-		<-p.exited
-	})
 	select {
 	case m := <-ready:
 		p.addr, p.admin = m[1], m[2]
@@ -142,7 +151,16 @@ func startProcess(t *testing.T, sites []*site, env ...string) *process {
 	case <-time.After(20 * time.Second):
 		t.Fatalf("heed is not ready: %s", p.log())
 	}
-	return p
+}
+
+// again starts a process anew that was killed.
+func (p *process) again() {
+	p.t.Helper()
+	<-p.exited
+	old := p.cmd
+	p.cmd = exec.Command(old.Path, old.Args[1:]...)
+	p.cmd.Dir, p.cmd.Env = old.Dir, old.Env
+	p.start()
 }
 
 // watch collects the diagnostics, and waits for the process when they end.

@@ -87,6 +87,9 @@ func (o *output) run() {
 		case reply = <-o.w.reopen:
 		}
 		closed := o.round()
+		for o.w.closing() && !closed {
+			closed = o.round()
+		}
 		if reply != nil {
 			var err error
 			if o.log.regular() { // a pipe might have no reader, and be waited for
@@ -104,33 +107,29 @@ func (o *output) run() {
 	}
 }
 
-// round writes what there is to write, as far as that is possible.
+// round writes what there is to write, as far as that is possible. What comes
+// meanwhile is for the next round, so that a busy log also gets to do other things.
 func (o *output) round() (closed bool) {
-	for {
-		if o.next == len(o.work.ends) {
-			empty := batch{o.work.text[:0], o.work.ends[:0]}
-			if cap(empty.text) > 2*maxPending { // one record was very long
-				empty = batch{}
-			}
-			o.work, closed = o.w.take(empty)
-			o.next = 0
+	if o.next == len(o.work.ends) {
+		empty := batch{o.work.text[:0], o.work.ends[:0]}
+		if cap(empty.text) > 2*maxPending { // one record was very long
+			empty = batch{}
 		}
-		if len(o.work.ends) == 0 && o.silent() {
-			return closed
-		}
-		if !o.deliver() {
-			o.w.mu.Lock()
-			defer o.w.mu.Unlock()
-			return o.w.closed
-		}
+		o.work = o.w.take(empty)
+		o.next = 0
 	}
+	whole := len(o.work.ends) == 0 && o.silent() || o.deliver()
+	o.w.mu.Lock()
+	defer o.w.mu.Unlock()
+	// Where it is closed, nothing comes any more but what is pending.
+	return o.w.closed && (!whole || len(o.w.pending.ends) == 0 && o.next == len(o.work.ends))
 }
 
 // finish ends the log. What could not be written is lost.
 func (o *output) finish() error {
 	o.stop()
 	o.tidied.Wait()
-	left, _ := o.w.take(batch{})
+	left := o.w.take(batch{})
 	if n := len(o.work.ends) - o.next + len(left.ends); n > 0 {
 		o.w.lose(n, errFull)
 	}
@@ -172,7 +171,7 @@ func (o *output) tidy(ctx context.Context) {
 			return
 		case <-o.tidyUp:
 		}
-		if err := o.w.opts.Rotate.tidy(ctx, o.log.path); err != nil && o.w.opts.OnError != nil {
+		if err := o.w.opts.Rotate.tidy(ctx, o.w.opts.Path); err != nil && o.w.opts.OnError != nil {
 			o.w.opts.OnError(err)
 		}
 	}

@@ -1,10 +1,15 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"heed/proxy"
@@ -86,5 +91,76 @@ func TestALogThatCannotBeWrittenLosesWhatIsBeyondTheBoundAndSaysSo(t *testing.T)
 	v := verify(t, nil, string(d.text))
 	if w.Written()+lost != n || v.Lost != lost || v.Records != w.Written()+1 {
 		t.Errorf("written %d, lost %d of %d; the log has %d lines and tells of %d lost", w.Written(), lost, n, v.Records, v.Lost)
+	}
+}
+
+func TestReopenUnderLoadLosesNothing(t *testing.T) {
+	const writers, each = 64, 400
+	dir := t.TempDir()
+	path := filepath.Join(dir, "audit.jsonl")
+	w := open(t, Options{Path: path, Chain: true, Rotate: Rotation{Size: 256 << 10, Compress: true}})
+	var left atomic.Int64
+	left.Store(writers)
+	var wg sync.WaitGroup
+	for i := range writers {
+		wg.Go(func() {
+			for n := range each {
+				w.Record(&proxy.Record{ID: fmt.Sprintf("%d-%d", i, n)})
+			}
+			left.Add(-1)
+		})
+	}
+	for round := 0; left.Load() > 0; round++ {
+		if err := os.Rename(path, fmt.Sprintf("%s.%04d", path, round)); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		written(t, w)
+	}
+	wg.Wait()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const total = writers * each
+	if w.Written() != total || w.Lost() > 0 || w.Failed() > 0 {
+		t.Errorf("written %d of %d, lost %d, failed %d", w.Written(), total, w.Lost(), w.Failed())
+	}
+	checkFiles(t, dir, path, total)
+}
+
+// checkFiles checks that all files of a log make one chain of so many records.
+func checkFiles(t *testing.T, dir, path string, total uint64) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "*.jsonl*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := map[string]uint64{}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		at, ok := FirstLink(name)
+		first[name] = at.Seq
+		return name == HeadPath(path) || !ok // one that was renamed before anything was in it
+	})
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(first[a], first[b]) })
+	var files []string
+	for _, name := range names {
+		in, err := OpenInput(name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		for {
+			line, _, err := in.Next()
+			if err != nil {
+				break
+			}
+			text.Write(line)
+			text.WriteByte('\n')
+		}
+		in.Close()
+		files = append(files, text.String())
+	}
+	v, faults := findings(nil, []Link{headOf(t, path)}, files...)
+	if len(faults) > 0 || v.Records != total {
+		t.Errorf("%d records in %d files, want %d; faults %+v", v.Records, len(files), total, faults)
 	}
 }

@@ -119,12 +119,19 @@ func (w *Writer) full(n int) bool {
 }
 
 // take exchanges what is pending for an empty batch.
-func (w *Writer) take(empty batch) (b batch, closed bool) {
+func (w *Writer) take(empty batch) (b batch) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	b, w.pending = w.pending, empty
 	w.room.Broadcast()
-	return b, w.closed
+	return b
+}
+
+// closing reports whether no more records are taken.
+func (w *Writer) closing() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.closed
 }
 
 // lose counts n records that will never be written.
