@@ -19,11 +19,14 @@ func HeadPath(path string) string { return path + headSuffix }
 const headLine = `{"chain":"%s","seq":%20d,"hash":"%s"}` + "\n"
 
 // ReadHead reads a head as a Writer keeps it. The error is fs.ErrNotExist where
-// there is none.
+// there is none, or none yet.
 func ReadHead(path string) (Link, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return Link{}, err
+	}
+	if len(data) == 0 {
+		return Link{}, fmt.Errorf("%s: nothing has been written yet: %w", path, fs.ErrNotExist)
 	}
 	return parseHead(path, data)
 }
@@ -65,7 +68,7 @@ func openHead(path string) (h *head, at Link, found bool, why, err error) {
 		return nil, at, false, nil, fmt.Errorf("audit log: %s: another process writes this log, and a chain has one writer: %w", path, err)
 	}
 	at, why = ReadHead(HeadPath(path))
-	if info, err := f.Stat(); err == nil && info.Size() == 0 {
+	if notThere(why) {
 		why = nil
 	}
 	return &head{f}, at, at.Seq > 0, why, nil
