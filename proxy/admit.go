@@ -19,18 +19,22 @@ const challenge = `Basic realm="heed", charset="UTF-8"`
 // What comes out of a tunnel was admitted with the CONNECT, and the page of the
 // proxy port is for everybody.
 func (x *exchange) admit(r *http.Request) bool {
+	if x.link.http != nil && x.link.http.limit != "" {
+		x.tooMany(r, x.link.http.limit)
+		return false
+	}
 	direct := r.Method != http.MethodConnect && !r.URL.IsAbs()
 	if !direct && !x.readied(r) {
 		return false
 	}
-	if x.p.authenticate == nil || x.link.intercepted() || direct {
+	if x.set.authenticate == nil || x.link.intercepted() || direct {
 		return true
 	}
 	user, password, err := credentials(r.Header["Proxy-Authorization"])
 	var retry time.Time
 	if err == nil {
 		var ok bool
-		if ok, retry = x.p.authenticate(r.Context(), user, password, x.rec.Client.Addr()); ok {
+		if ok, retry = x.set.authenticate(r.Context(), user, password, x.rec.Client.Addr()); ok {
 			x.identify(user)
 			return true
 		}

@@ -37,16 +37,16 @@ func (x *exchange) outgoing(r *http.Request) {
 	r.Close = false // which says what becomes of the client's connection
 	scrubRequest(r)
 	x.p.addVia(r.Header, x.req.ProtoMajor, x.req.ProtoMinor)
-	x.p.rewriteAgent(r.Header)
+	x.set.rewriteAgent(r.Header)
 }
 
 // rewriteAgent applies agent.rewrite. A client that sent no User-Agent gets
 // none from net/http either.
-func (p *Proxy) rewriteAgent(h http.Header) {
+func (s *settings) rewriteAgent(h http.Header) {
 	_, sent := h["User-Agent"]
 	switch {
-	case p.rewrite == RewriteAlways, p.rewrite == RewriteMissing && !sent:
-		h["User-Agent"] = []string{p.userAgent}
+	case s.rewrite == RewriteAlways, s.rewrite == RewriteMissing && !sent:
+		h["User-Agent"] = []string{s.userAgent}
 	case !sent:
 		h["User-Agent"] = []string{""}
 	}
@@ -55,7 +55,7 @@ func (p *Proxy) rewriteAgent(h http.Header) {
 // roundTrip is the goproxy.RoundTripper of carried requests. It never returns an
 // error: a failure is an answer too.
 func (x *exchange) roundTrip(r *http.Request, _ *goproxy.ProxyCtx) (*http.Response, error) {
-	res, err := x.p.transport.RoundTrip(r)
+	res, err := x.set.transport.RoundTrip(r)
 	if err == nil {
 		if err = misread(res); err != nil {
 			_ = res.Body.Close()

@@ -35,16 +35,16 @@ func (x *exchange) connect(r *http.Request) {
 		x.deliver(x.looped(r, errLoop))
 		return
 	}
-	if d, refused := x.rules.RefusePort(x.p.connectPorts, origin.Port); refused {
+	if d, refused := x.rules.RefusePort(x.set.connectPorts, origin.Port); refused {
 		x.refusePort(d)
 		return
 	}
 	pl := plan{origin: origin}
-	if !x.p.intercepts(origin) {
+	if !x.intercepts(origin) {
 		if !x.permitTunnel(r) {
 			return
 		}
-		if pl.tunnel, err = x.p.dial(r.Context(), "tcp", origin.Address()); err != nil {
+		if pl.tunnel, err = x.set.dial(r.Context(), "tcp", origin.Address()); err != nil {
 			x.deliver(x.failed(r, err))
 			return
 		}
@@ -122,14 +122,11 @@ func connectAuthority(r *http.Request, l *link) (policy.Origin, error) {
 	return policy.ParseOrigin("https", ascii)
 }
 
-// intercepts reports whether a CONNECT to o is decrypted.
-func (p *Proxy) intercepts(o policy.Origin) bool { return p.leaf != nil && !p.tunnelHosts.Has(o) }
-
 // permitTunnel decides on a tunnel and answers the CONNECT when it is refused.
 func (x *exchange) permitTunnel(r *http.Request) bool {
 	var err error
 	d := &x.rec.Decision
-	*d, x.rec.Access, err = x.rules.DecideConnect(r.Context(), x.p.tunnelPolicy, x.target.Origin)
+	*d, x.rec.Access, err = x.rules.DecideConnect(r.Context(), x.set.tunnelPolicy, x.target.Origin)
 	x.decided(err)
 	if x.rec.Access.Own {
 		x.deliver(x.looped(r, errOwn))

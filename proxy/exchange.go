@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"os"
 	"runtime/debug"
 	"strconv"
 	"sync/atomic"
@@ -24,9 +25,12 @@ type exchange struct {
 	rec    Record
 	w      responseWriter
 	link   *link
-	rules  Decider // as it is for this client
+	set    *settings // as they were when it began
+	rules  Decider   // as it is for this client
 	target policy.Target
 	upload *upload // nil when the request has no body
+
+	sending, taking stall // of the client
 
 	last    bool // the client's connection ends with the answer
 	duplex  bool // the answer may go out while the upload still comes in
@@ -61,7 +65,7 @@ func exchangeOf(r *http.Request) *exchange {
 // begin starts the exchange of r and returns r with it in its context.
 func (p *Proxy) begin(w http.ResponseWriter, r *http.Request) (*exchange, *http.Request) {
 	p.active.Add(1)
-	x := &exchange{p: p, req: r, link: linkOf(r.Context())}
+	x := &exchange{p: p, req: r, link: linkOf(r.Context()), set: p.settings.Load()}
 	x.rec = Record{
 		Time:        time.Now(),
 		ID:          p.ids.next(),
@@ -78,13 +82,14 @@ func (p *Proxy) begin(w http.ResponseWriter, r *http.Request) (*exchange, *http.
 	// A copy, because net/http looks at the body in its own request to know what
 	// is left of it.
 	r = r.WithContext(&exchangeContext{r.Context(), x})
+	x.watchStalls(r)
 	x.upload = watchUpload(r)
 	return x, r
 }
 
 // identify notes who the client is, and takes the rules that are meant for it.
 func (x *exchange) identify(user string) {
-	x.rules = x.p.decider.For(user, x.rec.Client.Addr())
+	x.rules = x.set.decider.For(user, x.rec.Client.Addr())
 	x.rec.User, x.rec.ClientEntry, x.rec.Enforced = user, x.rules.Entry(), !x.rules.Monitor
 }
 
@@ -103,6 +108,7 @@ func (x *exchange) end() {
 		x.settle()
 		x.rec.RequestBytes = x.upload.read.Load()
 	}
+	x.stopStalls()
 	x.rec.Status, x.rec.ResponseBytes = x.w.status, x.w.written.Load()
 	if x.opened {
 		x.rec.Event = EventClose
@@ -157,6 +163,10 @@ func (x *exchange) clientGone(err error) {
 	case x.rec.Err != "":
 	case errors.Is(context.Cause(x.req.Context()), errShutdown):
 		x.rec.Err = errShutdown.Error()
+	case x.sending.hasFired():
+		x.rec.Err = fmt.Sprintf("the client sent nothing of its request for %v", x.p.idleTimeout)
+	case x.taking.hasFired(), errors.Is(err, os.ErrDeadlineExceeded):
+		x.rec.Err = fmt.Sprintf("the client took nothing of its answer for %v", x.p.idleTimeout)
 	default:
 		x.rec.Err = "the client closed the connection: " + err.Error()
 	}

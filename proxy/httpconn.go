@@ -31,6 +31,10 @@ type httpConn struct {
 	head    requestHead
 	fresh   bool // no request has come yet
 	last    bool // what follows the answer cannot be told from the rest of an upload
+
+	from  netip.Addr // what it is counted by, when it is the client's own and not a tunnel's
+	limit string     // the setting by which it is one too many; "" when it is not
+	until time.Time  // when such a connection ends
 }
 
 func (c *httpConn) Read(b []byte) (int, error) {
@@ -43,6 +47,9 @@ func (c *httpConn) Read(b []byte) (int, error) {
 }
 
 func (c *httpConn) Write(b []byte) (int, error) {
+	if limit := c.p.idleTimeout; limit > 0 { // for this much of an answer, not for all of it
+		_ = c.Conn.SetWriteDeadline(time.Now().Add(limit))
+	}
 	if c.serving.Load() || !bytes.HasPrefix(b, []byte("HTTP/1.")) {
 		return c.Conn.Write(b)
 	}
@@ -76,6 +83,17 @@ func (c *httpConn) idle() {
 	c.serving.Store(false)
 }
 
+// leave counts the client's connection out. Whoever closes it calls it, once.
+func (c *httpConn) leave() { c.p.gate.leave(c.from, c.limit) }
+
+// SetReadDeadline lets a connection that is one too many have no more than its time.
+func (c *httpConn) SetReadDeadline(t time.Time) error {
+	if c.limit != "" && (t.IsZero() || t.After(c.until)) {
+		t = c.until
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
 // linger takes what the client is still sending, for a moment: closing would
 // reset the connection and could cost the client its answer.
 func (c *httpConn) linger() {
@@ -105,7 +123,7 @@ func (c *httpConn) refusal(status int, method, target, fault string) []byte {
 	c.p.active.Add(1)
 	defer c.p.active.Add(-1)
 	_, since := c.head.pending()
-	x := &exchange{p: c.p, rec: Record{
+	x := &exchange{p: c.p, set: c.p.settings.Load(), rec: Record{
 		Time: since, ID: c.p.ids.next(), Event: EventExchange, Method: method, URL: c.client.absolute(target),
 		Client: c.peer(), Intercepted: c.client != nil, Status: status,
 	}}

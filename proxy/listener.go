@@ -3,6 +3,7 @@ package proxy
 import (
 	"net"
 	"sync"
+	"time"
 )
 
 // pipeListener hands connections to an http.Server that were accepted elsewhere.
@@ -42,17 +43,29 @@ func (l *pipeListener) Close() error {
 // Addr implements net.Listener; nobody dials it.
 func (l *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "tunnel", Net: "pipe"} }
 
-// watchedListener wraps accepted connections so that what net/http refuses by
-// itself is explained and recorded.
+// watchedListener counts accepted connections and wraps them so that what net/http
+// refuses by itself is explained and recorded.
 type watchedListener struct {
 	net.Listener
 	p *Proxy
 }
 
 func (l watchedListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		from := clientOf(parseAddr(c.RemoteAddr().String()).Addr())
+		limit, ok := l.p.gate.enter(from, l.p.settings.Load())
+		if !ok {
+			_ = c.Close()
+			continue
+		}
+		h := &httpConn{Conn: l.p.secured(c), p: l.p, fresh: true, from: from, limit: limit}
+		if limit != "" {
+			h.until = time.Now().Add(toldTime)
+		}
+		return h, nil
 	}
-	return &httpConn{Conn: l.p.secured(c), p: l.p, fresh: true}, nil
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -54,7 +53,13 @@ type Options struct {
 
 	HeaderBytes   int           // bound of a request's header section; 0: net/http's 1 MiB
 	HeaderTimeout time.Duration // for a header section or a TLS handshake; 0: none
-	IdleTimeout   time.Duration // of a connection between requests; 0: HeaderTimeout
+	IdleTimeout   time.Duration // of a connection between requests, and of a body that does not move; 0: HeaderTimeout
+
+	// Connections bounds the client connections, tunnels included, and
+	// ConnectionsPerClient those of one address, of IPv6 one /64; 0 does not. A few
+	// more are accepted to be answered with a 503 (reason limit) and closed; beyond
+	// these they are closed at once.
+	Connections, ConnectionsPerClient int
 
 	// TLS makes the proxy port speak TLS, for https:// proxy URLs, and HTTP/1.1
 	// inside it. Nil: it is in the open.
@@ -79,27 +84,19 @@ type Options struct {
 }
 
 // Proxy is a forward proxy that obeys robots.txt. Make it with New; it is safe
-// for concurrent use. Serve and Shutdown may each be called once.
+// for concurrent use. Serve and Shutdown may each be called once, Change at any time.
 type Proxy struct {
-	decider      Decider
-	transport    http.RoundTripper
-	dial         func(ctx context.Context, network, address string) (net.Conn, error)
-	leaf         func(names ...string) (*tls.Certificate, error)
-	http2        bool
-	tunnelHosts  Hosts
-	tunnelPolicy TunnelPolicy
-	connectPorts []uint16
-	userAgent    string
-	rewrite      Rewrite
-	unreachable  int
-	headerBytes  int
-	page         http.Handler // nil: none
-	pseudonym    string       // in Via
-	authenticate func(ctx context.Context, user, password string, from netip.Addr) (bool, time.Time)
-	ready        func() error
-	distrust     distrust
+	settings    atomic.Pointer[settings] // never nil
+	leaf        func(names ...string) (*tls.Certificate, error)
+	http2       bool
+	headerBytes int
+	page        http.Handler // nil: none
+	pseudonym   string       // in Via
+	ready       func() error // nil: always
+	distrust    distrust
 
 	headerTimeout time.Duration
+	idleTimeout   time.Duration
 	onRecord      func(*Record)
 	log           *slog.Logger
 
@@ -117,24 +114,22 @@ type Proxy struct {
 	tunnels connSet
 	sockets connSet      // WebSockets
 	active  atomic.Int64 // exchanges under way
-	open    atomic.Int64 // client connections
+	gate    gate
 	ids     ids
 }
 
 // New returns a Proxy. The error says which required option is missing.
 func New(o Options) (*Proxy, error) {
-	if o.Decider.Source == nil || o.Transport == nil || o.Dial == nil {
-		return nil, errors.New("proxy: Decider.Source, Transport and Dial are required")
-	}
 	p := &Proxy{
-		decider: o.Decider, transport: o.Transport, dial: o.Dial,
-		leaf: o.Leaf, http2: o.HTTP2, tunnelHosts: o.TunnelHosts, tunnelPolicy: o.TunnelPolicy, connectPorts: o.ConnectPorts,
-		userAgent: o.UserAgent, rewrite: o.Rewrite, unreachable: o.UnreachableStatus,
-		headerBytes: o.HeaderBytes, page: o.Direct, authenticate: o.Authenticate, ready: o.Ready, headerTimeout: o.HeaderTimeout,
-		onRecord: o.OnRecord, log: o.Log,
+		leaf: o.Leaf, http2: o.HTTP2,
+		headerBytes: o.HeaderBytes, page: o.Direct, headerTimeout: o.HeaderTimeout,
+		idleTimeout: cmp.Or(o.IdleTimeout, o.HeaderTimeout),
+		onRecord:    o.OnRecord, log: o.Log, ready: o.Ready,
 		inner: newPipeListener(), innerDone: make(chan struct{}),
 	}
-	p.decider.Monitor = o.Monitor
+	if err := p.Change(o); err != nil {
+		return nil, err
+	}
 	if p.onRecord == nil {
 		p.onRecord = func(*Record) {}
 	}
@@ -152,29 +147,36 @@ func New(o Options) (*Proxy, error) {
 	p.goproxy = p.newGoproxy()
 	base, cancel := context.WithCancelCause(context.Background())
 	p.cancel = cancel
-	p.outer = p.newServer(base, p, o.IdleTimeout)
+	p.outer = p.newServer(base, p)
 	p.outer.Protocols.SetHTTP1(true) // a CONNECT cannot be hijacked out of HTTP/2
-	p.innerServer = p.newServer(base, http.HandlerFunc(p.serveIntercepted), o.IdleTimeout)
+	p.innerServer = p.newServer(base, http.HandlerFunc(p.serveIntercepted))
 	p.innerServer.Protocols.SetHTTP1(true)
 	p.innerServer.Protocols.SetHTTP2(p.http2)
 	p.innerServer.TLSConfig = p.tlsConfig
 	return p, nil
 }
 
-func (p *Proxy) newServer(base context.Context, h http.Handler, idle time.Duration) *http.Server {
+func (p *Proxy) newServer(base context.Context, h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:                      h,
 		BaseContext:                  func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout:            p.headerTimeout,
-		IdleTimeout:                  cmp.Or(idle, p.headerTimeout),
+		IdleTimeout:                  p.idleTimeout,
 		MaxHeaderBytes:               p.headerBytes,
 		ConnContext:                  connContext,
 		ConnState:                    p.connState,
 		ErrorLog:                     slog.NewLogLogger(p.log.Handler(), slog.LevelDebug),
 		Protocols:                    new(http.Protocols),
+		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: p.idleTimeout},
 		DisableGeneralOptionsHandler: true,
 	}
 }
+
+// maxStreams bounds the requests under way on one connection of HTTP/2, and so what
+// a client gets by resetting them: net/http starts no more handlers than that, and
+// ends a connection that has four times as many waiting. Of control frames it keeps
+// 10,000 for a client that does not read.
+const maxStreams = 100
 
 // newGoproxy wires the interceptor. goproxy's own interception, its CA, its
 // transport and its view of the environment are not used.
@@ -182,7 +184,9 @@ func (p *Proxy) newGoproxy() *goproxy.ProxyHttpServer {
 	g := goproxy.NewProxyHttpServer()
 	g.Logger = goproxyLog{p.log}
 	g.KeepAcceptEncoding = true
-	g.Tr = &http.Transport{DialContext: p.dial}
+	g.Tr = &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		return p.settings.Load().dial(ctx, network, address)
+	}}
 	g.ConnectDial = nil
 	g.NonproxyHandler = http.HandlerFunc(p.direct)
 	g.OnRequest().DoFunc(p.onRequest)

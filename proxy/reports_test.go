@@ -44,11 +44,13 @@ func TestResetContentHasNoContent(t *testing.T) {
 	}
 }
 
-// The limits of a header and of an idle connection are none of a body's.
+// A body that moves may take longer than every limit, however slowly.
 func TestSlowBodiesOutliveEveryTimeout(t *testing.T) {
-	const limit, parts = 50 * time.Millisecond, 6
+	t.Parallel()
+	const limit, pause, parts = 2 * time.Second, 100 * time.Millisecond, 24
 	for _, p := range paths {
 		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
 			plain, secure := origins(t, func(w http.ResponseWriter, r *http.Request) {
 				_ = http.NewResponseController(w).EnableFullDuplex()
 				for range parts {
@@ -58,12 +60,12 @@ func TestSlowBodiesOutliveEveryTimeout(t *testing.T) {
 				}
 				_, _ = io.Copy(io.Discard, r.Body)
 			})
-			h := start(t, robots{}, []*httptest.Server{secure}, func(o *proxy.Options) { o.HeaderTimeout, o.IdleTimeout = 20*limit, limit })
+			h := start(t, robots{}, []*httptest.Server{secure}, func(o *proxy.Options) { o.HeaderTimeout, o.IdleTimeout = limit, limit })
 			body, feed := io.Pipe()
 			go func() {
 				defer feed.Close()
 				for range parts {
-					time.Sleep(limit)
+					time.Sleep(pause)
 					_, _ = io.WriteString(feed, "part")
 				}
 			}()

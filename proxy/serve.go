@@ -93,22 +93,25 @@ func (p *Proxy) quiet(ctx context.Context) error {
 func (p *Proxy) OpenTunnels() int { return p.tunnels.size() }
 
 // OpenConnections returns the number of client connections, tunnels included.
-func (p *Proxy) OpenConnections() int { return int(p.open.Load()) }
+func (p *Proxy) OpenConnections() int { return p.gate.open() }
 
-func (p *Proxy) connectionClosed() { p.open.Add(-1) }
+// RefusedConnections returns how many connections were one too many.
+func (p *Proxy) RefusedConnections() uint64 { return p.gate.refused.Load() }
 
-// connState counts connections, keeps those on which no request has come yet, and
-// tells an httpConn when its answer is out. A hijacked connection goes on being
-// counted until whoever has it closes it, and connections of the inner server are
-// the same sockets again.
+// OpenExchanges returns the number of requests under way, tunnels included.
+func (p *Proxy) OpenExchanges() int { return int(p.active.Load()) }
+
+// OpenWebSockets returns the number of WebSockets under way.
+func (p *Proxy) OpenWebSockets() int { return p.sockets.size() }
+
+// connState keeps connections on which no request has come yet, tells an httpConn
+// when its answer is out, and counts out what was accepted. A hijacked connection
+// goes on being counted until whoever has it closes it, and connections of the
+// inner server are the same sockets again.
 func (p *Proxy) connState(c net.Conn, s http.ConnState) {
 	h, ok := c.(*httpConn)
-	outer := ok && h.client == nil
 	switch s {
 	case http.StateNew:
-		if outer {
-			p.open.Add(1)
-		}
 		if !p.opening.add(c) {
 			_ = c.Close()
 		}
@@ -125,8 +128,8 @@ func (p *Proxy) connState(c net.Conn, s http.ConnState) {
 		}
 	case http.StateClosed:
 		p.opening.remove(c)
-		if outer {
-			p.open.Add(-1)
+		if ok && h.client == nil {
+			h.leave()
 		}
 	}
 }

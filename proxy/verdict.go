@@ -56,8 +56,8 @@ func (x *exchange) disallowed() refusal {
 		ref.note = "robots.txt unreachable: " + a.Cause
 		ref.detail = "The site's robots.txt could not be retrieved (" + a.Cause + "), and until it is, everything is disallowed (RFC 9309, section 2.3.1.4)"
 		ref.retry = a.Retry
-		if x.p.unreachable != 0 {
-			ref.status = x.p.unreachable
+		if x.set.unreachable != 0 {
+			ref.status = x.set.unreachable
 		}
 	case policy.ReasonUnavailable:
 		ref.title = "robots.txt is unavailable"

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // responseWriter counts what the client gets and passes it on without delay. It
@@ -18,6 +19,7 @@ type responseWriter struct {
 	status   int
 	written  atomic.Int64 // body octets; raw octets after a Hijack
 	received atomic.Int64 // raw octets after a Hijack
+	moved    atomic.Int64 // when the client last took something, in Unix ns
 	empty    bool         // no content follows the header
 	flushing bool         // each write is flushed: the length is unknown, so it may be a stream
 	hijacked bool
@@ -46,7 +48,12 @@ func (w *responseWriter) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
+	w.x.taking.begin()
 	n, err := w.ResponseWriter.Write(b)
+	w.x.taking.done()
+	if w.x.upload != nil {
+		w.moved.Store(time.Now().UnixNano())
+	}
 	if w.x.rec.Method != http.MethodHead { // of which net/http sends no body
 		w.written.Add(int64(n))
 	}
@@ -77,7 +84,14 @@ var copyBuffers = sync.Pool{New: func() any { return new([copyBufferSize]byte) }
 // Flush sends what is buffered. goproxy asks for it as an http.Flusher.
 func (w *responseWriter) Flush() { w.flush() }
 
-func (w *responseWriter) flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
+func (w *responseWriter) flush() {
+	w.x.taking.begin()
+	defer w.x.taking.done()
+	_ = http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+// lastMoved returns when the client last took a part of the answer.
+func (w *responseWriter) lastMoved() time.Time { return time.Unix(0, w.moved.Load()) }
 
 // Unwrap lets http.ResponseController reach net/http's own writer.
 func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
@@ -93,7 +107,7 @@ func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	ahead, _ := rw.Reader.Peek(rw.Reader.Buffered())
 	if wrapped, ok := conn.(*httpConn); ok && wrapped.client == nil {
 		// Its watch is over, and a tunnel wants the socket itself.
-		conn = &clientConn{Conn: wrapped.Conn, release: w.x.p.connectionClosed}
+		conn = &clientConn{Conn: wrapped.Conn, release: wrapped.leave}
 	}
 	w.conn = conn
 	if client, ok := conn.(*clientConn); ok && w.x.rec.Method == http.MethodConnect {

@@ -150,20 +150,22 @@ func proxyOptions(c config.Config, r *reach, source proxy.Source, authority *ca.
 		return proxy.Options{}, err
 	}
 	o := proxy.Options{
-		Decider:           d,
-		Transport:         r.transport,
-		Dial:              r.dial,
-		Monitor:           c.Mode == "monitor",
-		HTTP2:             c.HTTPS.HTTP2,
-		TunnelHosts:       tunnels.hosts,
-		TunnelPolicy:      tunnels.policy,
-		ConnectPorts:      tunnels.ports,
-		UserAgent:         userAgent(c.Agent),
-		Rewrite:           map[string]proxy.Rewrite{"missing": proxy.RewriteMissing, "always": proxy.RewriteAlways}[c.Agent.Rewrite],
-		UnreachableStatus: c.Refusal.UnreachableStatus,
-		HeaderBytes:       int(c.Limits.HeaderBytes),
-		HeaderTimeout:     c.Limits.HeaderTimeout,
-		IdleTimeout:       c.Limits.IdleTimeout,
+		Decider:              d,
+		Transport:            r.transport,
+		Dial:                 r.dial,
+		Monitor:              c.Mode == "monitor",
+		HTTP2:                c.HTTPS.HTTP2,
+		TunnelHosts:          tunnels.hosts,
+		TunnelPolicy:         tunnels.policy,
+		ConnectPorts:         tunnels.ports,
+		UserAgent:            userAgent(c.Agent),
+		Rewrite:              map[string]proxy.Rewrite{"missing": proxy.RewriteMissing, "always": proxy.RewriteAlways}[c.Agent.Rewrite],
+		UnreachableStatus:    c.Refusal.UnreachableStatus,
+		HeaderBytes:          int(c.Limits.HeaderBytes),
+		HeaderTimeout:        c.Limits.HeaderTimeout,
+		IdleTimeout:          c.Limits.IdleTimeout,
+		Connections:          c.Limits.Connections,
+		ConnectionsPerClient: c.Limits.ConnectionsPerClient,
 	}
 	if o.TLS, err = listenTLS(c.TLS); err != nil {
 		return proxy.Options{}, err

@@ -18,7 +18,12 @@ type Sources struct {
 	StoreErrors        func() uint64
 	TunnelsOpen        func() int
 	ConnectionsOpen    func() int // client connections
+	ConnectionsRefused func() uint64
+	RequestsOpen       func() int
+	WebSocketsOpen     func() int
 	CertificatesIssued func() uint64
+	CertificatesCached func() int
+	ReloadFailures     func() uint64
 	AuditRecords       func() uint64
 	AuditErrors        func() uint64
 }

@@ -84,6 +84,11 @@ func (a *Authority) Issued() uint64 {
 	return a.issued.Load()
 }
 
+// Cached is how many leaves are kept. It has a bound, whatever names clients think of.
+func (a *Authority) Cached() int {
+	return a.leaves.leaves.ItemCount()
+}
+
 func fingerprint(cert *x509.Certificate) string {
 	sum := sha256.Sum256(cert.Raw)
 	return strings.ReplaceAll(fmt.Sprintf("% X", sum), " ", ":")

@@ -105,10 +105,12 @@ type Refusal struct {
 
 // Limits bounds what a client can make heed hold.
 type Limits struct {
-	HeaderBytes   Size          `mapstructure:"header_bytes"`
-	HeaderTimeout time.Duration `mapstructure:"header_timeout"`
-	IdleTimeout   time.Duration `mapstructure:"idle_timeout"`
-	ShutdownGrace time.Duration `mapstructure:"shutdown_grace"` // 0 is none
+	HeaderBytes          Size          `mapstructure:"header_bytes"`
+	HeaderTimeout        time.Duration `mapstructure:"header_timeout"`
+	IdleTimeout          time.Duration `mapstructure:"idle_timeout"`
+	Connections          int           `mapstructure:"connections"`            // 0 is no limit
+	ConnectionsPerClient int           `mapstructure:"connections_per_client"` // 0 is no limit
+	ShutdownGrace        time.Duration `mapstructure:"shutdown_grace"`         // 0 is none
 }
 
 // Audit is the decision log.

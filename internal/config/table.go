@@ -60,6 +60,8 @@ var table = []key{
 	{name: "limits.header_bytes", kind: size, fallback: "1MiB", rule: between(4*kib, gib)},
 	{name: "limits.header_timeout", kind: duration, fallback: "30s", rule: positive},
 	{name: "limits.idle_timeout", kind: duration, fallback: "120s", rule: positive},
+	{name: "limits.connections", kind: integer, fallback: "10000", rule: atLeast(0)},
+	{name: "limits.connections_per_client", kind: integer, fallback: "0", rule: atLeast(0)},
 	{name: "limits.shutdown_grace", kind: duration, fallback: "30s", rule: atLeast(0 * time.Second)},
 
 	{name: "audit.path", kind: text, fallback: "-", rule: line},
