@@ -79,7 +79,7 @@ func (s *Store) hop(ctx context.Context, url string, v validators, out *outcome)
 	}
 	// Nothing of a client's goes along: the file is for all of them.
 	req.Header = http.Header{
-		"User-Agent":      {s.options.UserAgent},
+		"User-Agent":      {*s.agent.Load()},
 		"Accept":          {"text/plain, */*;q=0.8"},
 		"Accept-Encoding": {acceptEncoding},
 	}

@@ -28,6 +28,7 @@ type Store struct {
 	fleet   Fleet  // options.Backend, when it is one
 	holder  string // of leases
 	epoch   atomic.Uint64
+	agent   atomic.Pointer[string] // User-Agent
 
 	mu      sync.Mutex
 	flights map[policy.Origin]*flight // retrievals on their way
@@ -51,6 +52,7 @@ func New(o Options) *Store {
 		later:   refreshes{pending: make(map[policy.Origin]bool)},
 		end:     end,
 	}
+	s.SetUserAgent(o.UserAgent)
 	s.guard.log = o.Log
 	if fleet, ok := o.Backend.(Fleet); ok {
 		s.fleet = fleet

@@ -113,6 +113,9 @@ func (x *exchange) end() {
 	if x.opened {
 		x.rec.Event = EventClose
 		x.rec.RequestBytes += x.w.received.Load()
+		if x.rec.Err == "" && errors.Is(context.Cause(x.req.Context()), errShutdown) {
+			x.rec.Err = errShutdown.Error() // what was cut does not look as if it had ended
+		}
 	}
 	x.rec.Duration = time.Since(x.rec.Time)
 	if !x.silent {

@@ -172,6 +172,9 @@ func TestShutdownCutsWhatDoesNotEnd(t *testing.T) {
 			if len(h.records) != events {
 				t.Fatalf("%d records when Shutdown returned, want %d", len(h.records), events)
 			}
+			if last := h.records[events-1]; last.Err != "heed was shut down" {
+				t.Errorf("%+v is not recorded as cut", last)
+			}
 			if last := h.records[events-1]; events == 2 && (last.Event != proxy.EventClose || last.ID != h.records[0].ID) {
 				t.Errorf("record %+v", last)
 			}

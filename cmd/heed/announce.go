@@ -6,7 +6,7 @@ import (
 	"heed/internal/config"
 )
 
-// announce says where everything is and what is out of the ordinary.
+// announce says where everything is, and warns.
 func (s *server) announce(c config.Config) {
 	attrs := []any{"proxy", proxyURL(c.TLS, s.listener.Addr().String()), "mode", c.Mode, "agent", c.Agent.Tokens, "version", version()}
 	if s.adminOn != nil {
@@ -16,6 +16,11 @@ func (s *server) announce(c config.Config) {
 		attrs = append(attrs, "ca", s.authority.Path())
 	}
 	s.log.Info("heed is ready", attrs...)
+	s.warn(c)
+}
+
+// warn says what is out of the ordinary.
+func (s *server) warn(c config.Config) {
 	if c.Mode == "monitor" {
 		s.log.Warn("monitor mode: what robots.txt disallows is noted and let through")
 	}

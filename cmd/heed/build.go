@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"strings"
@@ -29,15 +30,16 @@ type reach struct {
 	guard     *netguard.Guard
 	dial      dialFunc
 	transport *proxy.Transport
+	roots     *x509.CertPool // that origins are verified against; nil: the system's
 }
 
 func newReach(c config.Config, e env) (*reach, error) {
-	r := &reach{guard: netguard.New(c.Egress.Allow, c.Egress.Deny)}
-	direct := r.guard.DialContext(c.Egress.DialTimeout)
 	roots, err := originRoots(c.Egress.CAFile)
 	if err != nil {
 		return nil, err
 	}
+	r := &reach{guard: netguard.New(c.Egress.Allow, c.Egress.Deny), roots: roots}
+	direct := r.guard.DialContext(c.Egress.DialTimeout)
 	insecure, err := proxy.ParseHosts(c.Egress.InsecureHosts)
 	if err != nil {
 		return nil, fmt.Errorf("egress.insecure_hosts: %w", err)
@@ -110,7 +112,7 @@ func originRoots(file string) (*x509.CertPool, error) {
 }
 
 // storeOptions turns a configuration into those of the robots.txt store.
-func storeOptions(c config.Config, transport *proxy.Transport, log *slog.Logger) fetch.Options {
+func storeOptions(c config.Config, transport http.RoundTripper, log *slog.Logger) fetch.Options {
 	return fetch.Options{
 		Transport:    transport,
 		UserAgent:    userAgent(c.Agent),

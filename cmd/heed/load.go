@@ -22,15 +22,9 @@ func settings(c *cobra.Command, e env, flags ...string) loader {
 
 // settingsOver is settings for a command with defaults of its own, by key.
 func settingsOver(c *cobra.Command, e env, defaults map[string]string, flags ...string) loader {
-	path := c.Flags().StringP("config", "c", "", "configuration `FILE` (default: ./config.yaml, then /etc/heed/config.yaml)")
-	if len(flags) > 0 {
-		config.AddFlags(c.Flags(), flags...)
-	}
+	load := settingsQuietly(c, e, defaults, flags...)
 	return func() (*config.Loaded, error) {
-		if c.Flags().Changed("config") && *path == "" {
-			return nil, usage("name a file, or leave -c out", "-c is empty")
-		}
-		loaded, err := config.Load(config.Options{Path: *path, Defaults: defaults, Environ: e.environ, Flags: c.Flags()})
+		loaded, err := load()
 		if err != nil {
 			return nil, err
 		}
@@ -41,19 +35,38 @@ func settingsOver(c *cobra.Command, e env, defaults map[string]string, flags ...
 	}
 }
 
-// newLog returns the diagnostics logger of a configuration. net/http's transport
-// has remarks of its own for the standard logger, such as the octets that an origin
-// sent unasked; they are for debugging.
-func newLog(w io.Writer, c config.Log) *slog.Logger {
-	logger := newLogger(w, c)
-	log.SetFlags(0)
-	log.SetOutput(slog.NewLogLogger(logger.Handler(), slog.LevelDebug).Writer())
-	return logger
+// settingsQuietly is settingsOver for a command that tells of warnings itself.
+func settingsQuietly(c *cobra.Command, e env, defaults map[string]string, flags ...string) loader {
+	path := c.Flags().StringP("config", "c", "", "configuration `FILE` (default: ./config.yaml, then /etc/heed/config.yaml)")
+	if len(flags) > 0 {
+		config.AddFlags(c.Flags(), flags...)
+	}
+	return func() (*config.Loaded, error) {
+		if c.Flags().Changed("config") && *path == "" {
+			return nil, usage("name a file, or leave -c out", "-c is empty")
+		}
+		return config.Load(config.Options{Path: *path, Defaults: defaults, Environ: e.environ, Flags: c.Flags()})
+	}
 }
 
-func newLogger(w io.Writer, c config.Log) *slog.Logger {
-	var level slog.Level
+// newLog returns the diagnostics logger of a configuration, and its level, which may
+// be changed. net/http has remarks of its own for the standard logger; they are for
+// debugging.
+func newLog(w io.Writer, c config.Log) (*slog.Logger, *slog.LevelVar) {
+	level := new(slog.LevelVar)
+	level.Set(levelOf(c))
+	logger := newLogger(w, c, level)
+	log.SetFlags(0)
+	log.SetOutput(slog.NewLogLogger(logger.Handler(), slog.LevelDebug).Writer())
+	return logger, level
+}
+
+func levelOf(c config.Log) (level slog.Level) {
 	_ = level.UnmarshalText([]byte(c.Level)) // validated
+	return level
+}
+
+func newLogger(w io.Writer, c config.Log, level slog.Leveler) *slog.Logger {
 	o := &slog.HandlerOptions{Level: level}
 	if c.Format == "json" {
 		return slog.New(slog.NewJSONHandler(w, o))

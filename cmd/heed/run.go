@@ -134,7 +134,8 @@ func (r *runner) start(c config.Config, dir string) (*server, error) {
 			c.HTTPS.CADir = filepath.Join(dir, "ca")
 		}
 	}
-	s, err := newServer(c, r.env, newLog(r.stderr, c.Log))
+	log, level := newLog(r.stderr, c.Log)
+	s, err := newServer(c, r.env, log, level)
 	if err == nil {
 		s.tap = r.tally.add
 	}

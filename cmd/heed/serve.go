@@ -1,22 +1,21 @@
 package main
 
 import (
-	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"os/signal"
 	"runtime"
 	"sync/atomic"
 	"syscall"
-	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
 
 	"heed/fetch"
-	"heed/fetch/filestore"
 	"heed/internal/admin"
 	"heed/internal/audit"
 	"heed/internal/audit/bodies"
@@ -28,34 +27,41 @@ import (
 func serveCommand(e env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Run the proxy until SIGINT, SIGTERM or SIGHUP",
+		Short: "Run the proxy until SIGINT or SIGTERM; SIGHUP reloads the configuration",
 		Long: `Run the proxy. Point a crawler at it with http_proxy and https_proxy, and let it
 trust the CA that 'heed ca export' prints. Decisions go to the audit log
-(standard output by default), diagnostics to standard error.`,
+(standard output by default), diagnostics to standard error.
+
+SIGHUP, or a change of the configuration file, reloads the configuration; one with
+a fault changes nothing. SIGINT and SIGTERM let what is under way finish within
+limits.shutdown_grace and then end heed; a second one ends that, too.`,
 		Args: noArgs,
 	}
-	load := settings(c, e, "listen", "admin", "agent", "profile", "mode")
+	load := settingsQuietly(c, e, nil, "listen", "admin", "agent", "profile", "mode")
 	c.RunE = func(*cobra.Command, []string) error {
 		loaded, err := load()
 		if err != nil {
 			return err
 		}
+		for _, w := range loaded.Warnings {
+			fmt.Fprintf(e.stderr, "warning: %s\n", w)
+		}
 		// A reader of standard output that went away is an error to be counted,
 		// not the end of the process.
 		signal.Ignore(syscall.SIGPIPE)
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-		defer stop()
-		return serve(ctx, stop, loaded.Config, e)
+		return serve(loaded, load, e)
 	}
 	return c
 }
 
 // server is a running heed.
 type server struct {
+	env       env
 	log       *slog.Logger
+	level     *slog.LevelVar
+	now       running
 	store     *fetch.Store
 	backend   backend // nil when robots.txt files are kept in memory alone
-	transport *proxy.Transport
 	proxy     *proxy.Proxy
 	audit     *audit.Writer
 	bodies    *bodies.Folder // nil when robots.txt files are not kept
@@ -68,35 +74,64 @@ type server struct {
 	tap       func(*proxy.Record) // hears of every exchange, too; set before serving, may be nil
 }
 
-// serve runs heed until ctx ends, and then drains it. stop gives signals back
-// their default meaning, so that a second one ends the process at once.
-func serve(ctx context.Context, stop func(), c config.Config, e env) error {
-	log := newLog(e.stderr, c.Log)
-	s, err := newServer(c, e, log)
+// serve runs heed until a signal ends it, and reloads the configuration when it is
+// to.
+func serve(loaded *config.Loaded, load loader, e env) error {
+	signals, stop := newSignals()
+	defer stop()
+	c := loaded.Config
+	log, level := newLog(e.stderr, c.Log)
+	limitMemory(log)
+	s, err := newServer(c, e, log, level)
 	if err != nil {
 		return err
 	}
+	content := contentOf(loaded.Path)
+	changed, unwatch := watchFile(loaded.Path, log)
+	defer unwatch()
+	alive, sleep := watchdog()
+	defer sleep()
+	ended := s.start()
+	s.announce(c)
+	tellManager(daemon.SdNotifyReady)
+	for {
+		select {
+		case <-alive:
+			tellManager(daemon.SdNotifyWatchdog)
+		case <-signals.reload:
+			content = contentOf(loaded.Path)
+			s.onHangup(load)
+		case <-changed:
+			if now := contentOf(loaded.Path); now != nil && (content == nil || *now != *content) {
+				content = now
+				s.reload(load, "the file has changed")
+			}
+		case <-signals.end:
+			log.Info("draining", "grace", s.now.config.Limits.ShutdownGrace)
+			return s.drain(signals)
+		case err := <-ended:
+			log.Error("a listener failed", "error", err)
+			return errors.Join(err, s.drain(signals))
+		}
+	}
+}
+
+// start begins to serve. What it returns is sent to when a listener ends.
+func (s *server) start() <-chan error {
 	ended := make(chan error, 2)
 	go func() { ended <- s.proxy.Serve(s.listener) }()
 	if s.admin != nil {
 		go func() { ended <- s.admin.Serve(s.adminOn) }()
 	}
 	s.accepting.Store(true)
-	s.announce(c)
-	select {
-	case <-ctx.Done():
-		stop()
-		log.Info("draining", "grace", c.Limits.ShutdownGrace)
-	case err = <-ended:
-		log.Error("a listener failed", "error", err)
-	}
-	return errors.Join(err, s.shutdown(context.Background(), c.Limits.ShutdownGrace))
+	return ended
 }
 
 // newServer builds everything and binds the listeners. What was built is
 // released again when a later step fails.
-func newServer(c config.Config, e env, log *slog.Logger) (s *server, err error) {
-	s = &server{log: log}
+func newServer(c config.Config, e env, log *slog.Logger, level *slog.LevelVar) (s *server, err error) {
+	s = &server{env: e, log: log, level: level}
+	s.now.started, s.now.config = c, c
 	defer func() {
 		if err != nil {
 			s.release()
@@ -106,7 +141,7 @@ func newServer(c config.Config, e env, log *slog.Logger) (s *server, err error) 
 	if err != nil {
 		return s, err
 	}
-	s.transport = r.transport
+	s.now.reach.Store(r)
 	if c.HTTPS.Mode == "intercept" {
 		if s.authority, err = ca.Open(caDir(c, e)); err != nil {
 			return s, usage(caDirHint, "%w", err)
@@ -116,7 +151,7 @@ func newServer(c config.Config, e env, log *slog.Logger) (s *server, err error) 
 		return s, err
 	}
 	s.metrics = admin.NewMetrics(version(), runtime.Version(), s.sources())
-	fo := storeOptions(c, r.transport, log)
+	fo := storeOptions(c, &s.now, log)
 	fo.OnFetch = s.metrics.ObserveFetch
 	fo.OnLookup = func(l fetch.Lookup) { s.metrics.ObserveLookup(l.String()) }
 	if s.bodies != nil {
@@ -133,18 +168,24 @@ func newServer(c config.Config, e env, log *slog.Logger) (s *server, err error) 
 	if err != nil {
 		return s, err
 	}
-	known, err := users(c, log)
-	if err != nil {
+	if s.now.users, err = users(c, log); err != nil {
 		return s, err
 	}
-	if known != nil {
-		po.Authenticate = known.Check
+	if s.now.users != nil {
+		po.Authenticate = s.now.users.Check
 	}
-	if err := s.bind(c, r); err != nil {
+	if po.TLS != nil {
+		s.now.cert.Store(&po.TLS.Certificates[0])
+		po.TLS = &tls.Config{GetCertificate: s.now.certificate, MinVersion: po.TLS.MinVersion}
+	}
+	if err := s.bind(c); err != nil {
 		return s, err
 	}
 	if c.Audit.Required {
 		po.Ready = s.ready
+	}
+	if s.adminOn != nil {
+		s.admin = s.newAdmin(c)
 	}
 	po.Log, po.OnRecord, po.Direct = log, s.record, s.direct(c.TLS.Cert != "")
 	s.proxy, err = proxy.New(po)
@@ -172,113 +213,19 @@ func (s *server) record(r *proxy.Record) {
 // sources are where the gauges read. They are asked only once everything is built.
 func (s *server) sources() admin.Sources {
 	o := admin.Sources{
-		CachedOrigins:   func() int { return s.store.Len() },
-		StoreErrors:     func() uint64 { return s.store.StoreErrors() },
-		TunnelsOpen:     func() int { return s.proxy.OpenTunnels() },
-		ConnectionsOpen: func() int { return s.proxy.OpenConnections() },
-		AuditRecords:    func() uint64 { return s.audit.Written() },
-		AuditErrors:     func() uint64 { return s.audit.Failed() },
+		CachedOrigins:      func() int { return s.store.Len() },
+		StoreErrors:        func() uint64 { return s.store.StoreErrors() },
+		TunnelsOpen:        func() int { return s.proxy.OpenTunnels() },
+		ConnectionsOpen:    func() int { return s.proxy.OpenConnections() },
+		ConnectionsRefused: func() uint64 { return s.proxy.RefusedConnections() },
+		RequestsOpen:       func() int { return s.proxy.OpenExchanges() },
+		WebSocketsOpen:     func() int { return s.proxy.OpenWebSockets() },
+		ReloadFailures:     s.now.failures.Load,
+		AuditRecords:       func() uint64 { return s.audit.Written() },
+		AuditErrors:        func() uint64 { return s.audit.Failed() },
 	}
 	if s.authority != nil {
-		o.CertificatesIssued = s.authority.Issued
+		o.CertificatesIssued, o.CertificatesCached = s.authority.Issued, s.authority.Cached
 	}
 	return o
-}
-
-// bind opens the listeners. Neither may be dialled through the proxy.
-func (s *server) bind(c config.Config, r *reach) error {
-	var err error
-	if s.listener, err = net.Listen("tcp", c.Listen); err != nil {
-		return bindError("listen", "listen", err)
-	}
-	r.guard.RefuseListener(s.listener.Addr())
-	if c.Admin.Listen == "" {
-		return nil
-	}
-	if s.adminOn, err = net.Listen("tcp", c.Admin.Listen); err != nil {
-		return bindError("admin.listen", "admin", err)
-	}
-	r.guard.RefuseListener(s.adminOn.Addr())
-	o := admin.Options{
-		Listen: c.Admin.Listen, Token: c.Admin.Token, Metrics: s.metrics, Proxy: dialable(s.listener.Addr().String()), ProxyTLS: c.TLS.Cert != "",
-		Checks: []admin.Check{
-			{Name: "accepting", Func: func() error {
-				if !s.accepting.Load() {
-					return errors.New("not accepting connections")
-				}
-				return nil
-			}},
-		},
-		Robots: robotsAPI(s.store),
-	}
-	o.Checks = append(o.Checks, s.evidenceChecks()...)
-	if file, ok := s.backend.(*filestore.Store); ok {
-		o.Checks = append(o.Checks, admin.Check{Name: "store", Func: func() error {
-			return errors.Join(file.Healthy(), s.store.Healthy())
-		}})
-	}
-	if s.authority != nil {
-		o.CA = s.authority.PEM()
-	}
-	s.admin = &http.Server{
-		Handler:           admin.New(o),
-		ReadHeaderTimeout: adminTimeout,
-		ReadTimeout:       adminTimeout,
-		WriteTimeout:      adminTimeout,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-	}
-	return nil
-}
-
-// adminTimeout bounds a request to the admin listener, whose answers are small.
-const adminTimeout = 30 * time.Second
-
-func bindError(key, flag string, err error) error {
-	hint := "choose another address with --" + flag
-	if errors.Is(err, syscall.EADDRINUSE) {
-		hint = "is another heed running? " + hint
-	}
-	return usage(hint, "%s: %w", key, err)
-}
-
-// shutdown drains and closes everything, the audit log last: every exchange
-// that was served is in it. What does not end within grace, or before ctx does,
-// is cut; that is not an error.
-func (s *server) shutdown(ctx context.Context, grace time.Duration) error {
-	s.accepting.Store(false)
-	ctx, cancel := context.WithTimeout(ctx, grace)
-	defer cancel()
-	if err := s.proxy.Shutdown(ctx); err != nil {
-		s.log.Warn("cut what had not finished", "grace", grace)
-	}
-	err := s.release()
-	s.log.Info("stopped", "audit_records", s.audit.Written())
-	return err
-}
-
-// release closes what newServer built; parts that are missing are passed over.
-func (s *server) release() error {
-	if s.admin != nil {
-		_ = s.admin.Close()
-	}
-	for _, l := range []net.Listener{s.adminOn, s.listener} {
-		if l != nil {
-			_ = l.Close()
-		}
-	}
-	if s.store != nil {
-		s.store.Close()
-	}
-	if s.backend != nil {
-		if err := s.backend.Close(); err != nil {
-			s.log.Warn("robots.txt store did not close", "error", err)
-		}
-	}
-	if s.transport != nil {
-		s.transport.CloseIdleConnections()
-	}
-	if s.audit != nil {
-		return s.audit.Close()
-	}
-	return nil
 }

@@ -35,7 +35,7 @@ func TestDefaultsAreValid(t *testing.T) {
 		},
 		Refusal: config.Refusal{UnreachableStatus: 403},
 		Limits: config.Limits{
-			HeaderBytes: 1 << 20, HeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, ShutdownGrace: 30 * time.Second,
+			HeaderBytes: 1 << 20, HeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, Connections: 10000, ShutdownGrace: 30 * time.Second,
 		},
 		Audit: config.Audit{Path: "-", Events: "all", Query: "keep", Client: "keep", Chain: true, Rotate: config.Rotate{Compress: true}},
 		Log:   config.Log{Level: "info", Format: "text"},

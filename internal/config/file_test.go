@@ -19,7 +19,7 @@ func TestFileFaults(t *testing.T) {
 		{"key of another section", "ttl: 5s", "ttl", "1", "did you mean robots.ttl?"},
 		{"unknown section", "robotz:\n  timeout: 5s", "robotz", "1", "did you mean robots?"},
 		{"nothing like it", "frobnicate: 1", "frobnicate", "1", "unknown key (allowed: listen, tls, admin, mode"},
-		{"a setting that does not exist yet", "limits: {connections: 10}", "limits.connections", "1", "unknown key"},
+		{"a setting that does not exist yet", "limits: {streams: 10}", "limits.streams", "1", "unknown key"},
 		{"duplicate key", "mode: enforce\nlisten: :1\nmode: monitor", "mode", "3", "first on line 1"},
 		{"duplicate section", "log: {level: info}\nlog: {level: warn}", "log", "2", "first on line 1"},
 		{"upper case", "MODE: monitor", "MODE", "1", "keys are lower case; did you mean mode?"},

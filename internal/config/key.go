@@ -15,6 +15,7 @@ type key struct {
 	fallback string // the default, written as the environment would hold it
 	rule     rule
 	secret   bool
+	restart  bool                // a change of it waits for a restart
 	conceal  func(string) string // hides what is secret in a text; nil when nothing is
 }
 
@@ -43,6 +44,20 @@ func isSection(name string) bool {
 // variable is the environment variable of the key.
 func (k key) variable() string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(k.name, ".", "_"))
+}
+
+// shown is v in the form of [Setting], without what is secret.
+func (k key) shown(v any) any {
+	v = plain(v)
+	text, ok := v.(string)
+	switch {
+	case !ok || text == "":
+	case k.secret:
+		return mask
+	case k.conceal != nil:
+		return k.conceal(text)
+	}
+	return v
 }
 
 // display is v as a person may see it.

@@ -23,13 +23,7 @@ func (l *Loaded) Settings() []Setting {
 	values := l.Config.values()
 	out := make([]Setting, len(table))
 	for i, k := range table {
-		out[i] = Setting{Key: k.name, Value: plain(values[k.name]), Source: l.Source(k.name)}
-		if k.secret && out[i].Value != "" {
-			out[i].Value = mask
-		}
-		if text, ok := out[i].Value.(string); ok && k.conceal != nil {
-			out[i].Value = k.conceal(text)
-		}
+		out[i] = Setting{Key: k.name, Value: k.shown(values[k.name]), Source: l.Source(k.name)}
 	}
 	return out
 }
