@@ -99,6 +99,14 @@ var readyLine = regexp.MustCompile(`msg="heed is ready" proxy=https?://(\S+).* a
 // startProcess runs heed serve with loopback allowed and the sites' certificates trusted.
 func startProcess(t *testing.T, sites []*site, env ...string) *process {
 	t.Helper()
+	p := newProcess(t, sites, env...)
+	p.start()
+	return p
+}
+
+// newProcess is a heed that start starts. Its folder may hold a config.yaml.
+func newProcess(t *testing.T, sites []*site, env ...string) *process {
+	t.Helper()
 	p := &process{t: t, dir: t.TempDir(), exited: make(chan error, 1)}
 	p.ca = filepath.Join(p.dir, "ca", "ca.pem")
 	roots := filepath.Join(p.dir, "roots.pem")
@@ -121,10 +129,12 @@ func startProcess(t *testing.T, sites []*site, env ...string) *process {
 		p.cmd.Env = append(p.cmd.Env, "HEED_EGRESS_CA_FILE="+roots)
 	}
 	t.Cleanup(func() {
+		if p.cmd.Process == nil {
+			return // it was not started
+		}
 		_ = p.cmd.Process.Kill()
 		<-p.exited
 	})
-	p.start()
 	return p
 }
 
@@ -210,6 +220,12 @@ func (p *process) records() []record {
 	if err := p.terminate(); err != nil {
 		p.t.Errorf("exit: %v\n%s", err, p.log())
 	}
+	return p.readRecords()
+}
+
+// readRecords returns the audit log of a heed that has ended.
+func (p *process) readRecords() []record {
+	p.t.Helper()
 	data, err := os.ReadFile(p.audit())
 	if err != nil {
 		p.t.Fatal(err)
