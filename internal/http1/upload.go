@@ -144,11 +144,12 @@ func (e *unreadError) Error() string { return "the request body: " + e.err.Error
 // send copies the body as it comes.
 func (u *upload) send() error {
 	w := u.x.conn.bw
-	buf := buffers.Get().(*[bufferSize]byte)
-	defer buffers.Put(buf)
+	little := littleBuffers.Get().(*[littleSize]byte)
+	defer littleBuffers.Put(little)
+	buf, grown := little[:], false
 	left := u.length
 	for {
-		n, err := u.body.Read(buf[:])
+		n, err := u.body.Read(buf)
 		whole := errors.Is(err, io.EOF)
 		if whole {
 			close(u.read)
@@ -162,6 +163,12 @@ func (u *upload) send() error {
 			if err := u.write(buf[:n]); err != nil {
 				return err
 			}
+		}
+		if n == len(buf) && !grown { // it comes fast enough to be worth it
+			grown = true
+			large := buffers.Get().(*[bufferSize]byte)
+			defer buffers.Put(large)
+			buf = large[:]
 		}
 		switch {
 		case err == nil:
@@ -200,6 +207,9 @@ func (u *upload) writeLast() {
 	_, _ = w.WriteString("\r\n")
 }
 
-const bufferSize = 32 << 10
+// An upload that trickles holds a little buffer, and there may be many of those.
+const bufferSize, littleSize = 32 << 10, 2 << 10
+
+var littleBuffers = sync.Pool{New: func() any { return new([littleSize]byte) }}
 
 var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
