@@ -91,6 +91,7 @@ func serve(loaded *config.Loaded, load loader, e env) error {
 	defer unwatch()
 	alive, sleep := watchdog()
 	defer sleep()
+	defer trimWhenQuiet()()
 	ended := s.start()
 	s.announce(c)
 	tellManager(daemon.SdNotifyReady)
