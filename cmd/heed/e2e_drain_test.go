@@ -144,92 +144,113 @@ func (d *drainer) hold(c net.Conn, status string) {
 	})
 }
 
-// SIGTERM, with one of each kind under way: those that end within the grace are
-// finished, and all others are recorded as cut.
-func TestDrainFinishesOrRecords(t *testing.T) {
-	const each = 5
-	for _, tc := range []struct {
-		name string
-		let  bool // streams may end during the drain
-		end  func(*process)
-	}{
-		{"what can end does", true, func(*process) {}},
-		{"a second signal cuts the rest", false, func(p *process) { _ = p.cmd.Process.Signal(syscall.SIGTERM) }},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			let := make(chan struct{})
-			plain, secure := lasting(t, false, let), lasting(t, true, let)
-			grace := "3s"
-			if !tc.let {
-				grace = "1h"
+// open brings each kind under way, and returns what the uploads go on with.
+func (d *drainer) open() (feeds []*io.PipeWriter) {
+	d.t.Helper()
+	for range eachKind {
+		d.stream(false, d.plain.URL+"/stream", nil)
+		d.stream(false, d.secure.URL+"/stream", nil)
+		d.stream(true, d.secure.URL+"/stream", nil)
+		for _, http2 := range []bool{false, true} {
+			body, feed := io.Pipe()
+			feeds = append(feeds, feed)
+			d.stream(http2, d.secure.URL+"/upload", body)
+			if _, err := io.WriteString(feed, "half"); err != nil {
+				d.t.Fatal(err)
 			}
-			p := startProcess(t, []*site{plain, secure}, "HEED_LIMITS_SHUTDOWN_GRACE="+grace, "HEED_HTTPS_TUNNEL_HOSTS=localhost",
-				"HEED_EGRESS_INSECURE_HOSTS=localhost")
-			d := &drainer{t: t, p: p, plain: plain, secure: secure}
-			var feeds []*io.PipeWriter
-			for range each {
-				d.stream(false, plain.URL+"/stream", nil)
-				d.stream(false, secure.URL+"/stream", nil)
-				d.stream(true, secure.URL+"/stream", nil)
-				for _, http2 := range []bool{false, true} {
-					body, feed := io.Pipe()
-					feeds = append(feeds, feed)
-					d.stream(http2, secure.URL+"/upload", body)
-					if _, err := io.WriteString(feed, "half"); err != nil {
-						t.Fatal(err)
-					}
-				}
-				d.socket()
-				d.tunnel()
-			}
-			d.begun.Wait()
-			eventually(t, "all are under way", func() bool { return p.metric("heed_requests_open") == 7*each })
-			if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-				t.Fatal(err)
-			}
-			eventually(t, "readiness ends", func() bool { return !p.ready() })
-			eventually(t, "no connection is accepted", func() bool {
-				c, err := net.Dial("tcp", p.addr)
-				if err == nil {
-					_ = c.Close()
-				}
-				return err != nil
-			})
-			if tc.let {
-				close(let)
-			}
-			for _, f := range feeds {
-				if tc.let {
-					_, _ = io.WriteString(f, "the rest")
-					_ = f.Close()
-				}
-			}
-			tc.end(p)
-			select {
-			case err := <-p.exited:
-				p.exited <- err
-				if err != nil {
-					t.Errorf("exit: %v\n%s", err, p.log())
-				}
-			case <-time.After(40 * time.Second):
-				t.Fatalf("heed does not end: %s", p.log())
-			}
-			for _, f := range feeds {
-				_ = f.Close()
-			}
-			d.ended.Wait()
-			whole := 0
-			if tc.let {
-				whole = 5 * each
-			} else {
-				close(let)
-			}
-			if d.whole != whole || d.cut != 7*each-whole {
-				t.Errorf("%d are whole and %d cut, want %d and %d", d.whole, d.cut, whole, 7*each-whole)
-			}
-			p.checkDrained(whole, 7*each-whole)
-		})
+		}
+		d.socket()
+		d.tunnel()
 	}
+	d.begun.Wait()
+	eventually(d.t, "all are under way", func() bool { return d.p.metric("heed_requests_open") == kinds*eachKind })
+	return feeds
+}
+
+// There are seven kinds, of which five end when they are let.
+const kinds, ending, eachKind = 7, 5, 5
+
+// terminate sends SIGTERM and sees heed turn clients away.
+func (d *drainer) terminate() {
+	d.t.Helper()
+	if err := d.p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		d.t.Fatal(err)
+	}
+	eventually(d.t, "readiness ends", func() bool { return !d.p.ready() })
+	eventually(d.t, "no connection is accepted", func() bool {
+		c, err := net.Dial("tcp", d.p.addr)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err != nil
+	})
+}
+
+// awaitExit waits for the end of the process.
+func (p *process) awaitExit() {
+	p.t.Helper()
+	select {
+	case err := <-p.exited:
+		p.exited <- err
+		if err != nil {
+			p.t.Errorf("exit: %v\n%s", err, p.log())
+		}
+	case <-time.After(40 * time.Second):
+		p.t.Fatalf("heed does not end: %s", p.log())
+	}
+}
+
+// SIGTERM, with some of each kind under way: those that end within the grace are
+// finished, and all others are recorded as cut.
+func TestDrainFinishesWhatEnds(t *testing.T) {
+	let := make(chan struct{})
+	d := newDrainer(t, let, "3s")
+	feeds := d.open()
+	d.terminate()
+	close(let)
+	for _, f := range feeds {
+		_, _ = io.WriteString(f, "the rest")
+		_ = f.Close()
+	}
+	d.p.awaitExit()
+	d.check(ending * eachKind)
+}
+
+// A second signal does not wait for anything, and still loses no record.
+func TestSecondSignalCutsTheDrain(t *testing.T) {
+	let := make(chan struct{})
+	defer close(let)
+	d := newDrainer(t, let, "1h")
+	feeds := d.open()
+	d.terminate()
+	if err := d.p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	d.p.awaitExit()
+	for _, f := range feeds {
+		_ = f.Close()
+	}
+	d.check(0)
+}
+
+func newDrainer(t *testing.T, let <-chan struct{}, grace string) *drainer {
+	t.Helper()
+	d := &drainer{t: t, plain: lasting(t, false, let), secure: lasting(t, true, let)}
+	d.p = startProcess(t, []*site{d.plain, d.secure}, "HEED_LIMITS_SHUTDOWN_GRACE="+grace, "HEED_HTTPS_TUNNEL_HOSTS=localhost",
+		"HEED_EGRESS_INSECURE_HOSTS=localhost")
+	return d
+}
+
+// check compares what clients saw, and what was recorded, with what should have been
+// finished.
+func (d *drainer) check(whole int) {
+	d.t.Helper()
+	d.ended.Wait()
+	cut := kinds*eachKind - whole
+	if d.whole != whole || d.cut != cut {
+		d.t.Errorf("%d are whole and %d cut, want %d and %d", d.whole, d.cut, whole, cut)
+	}
+	d.p.checkDrained(whole, cut)
 }
 
 // ready asks the admin listener.

@@ -207,7 +207,12 @@ func newSoak(t *testing.T) *soak {
 	}
 	s.process = startProcess(t, s.secure, "HEED_EGRESS_IDLE_TIMEOUT=5s", "HEED_ROBOTS_TIMEOUT=20s")
 	for i := range 64 {
-		s.clients = append(s.clients, s.client(i%2 == 0))
+		c := s.client(i%2 == 0)
+		// Each client would keep a connection to each origin, and it would take minutes
+		// until all are there.
+		tr := c.Transport.(*http.Transport)
+		tr.MaxIdleConns, tr.IdleConnTimeout = 16, 2*time.Second
+		s.clients = append(s.clients, c)
 	}
 	return s
 }
