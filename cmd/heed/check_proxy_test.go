@@ -147,7 +147,7 @@ func serveFile(t *testing.T, file string, tap func(*proxy.Record)) running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := newServer(loaded.Config, env{stdout: io.Discard, stderr: io.Discard}, slog.New(slog.DiscardHandler))
+	s, err := newServer(loaded.Config, env{stdout: io.Discard, stderr: io.Discard}, slog.New(slog.DiscardHandler), new(slog.LevelVar))
 	if err != nil {
 		t.Fatal(err)
 	}

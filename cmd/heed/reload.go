@@ -12,9 +12,9 @@ import (
 	"heed/internal/htpasswd"
 )
 
-// running is what a reload may change of a server beside the proxy's own settings.
+// inForce is what a reload may change of a server beside the proxy's own settings.
 // Only the goroutine that reloads changes it.
-type running struct {
+type inForce struct {
 	started config.Config // what needs a restart stays as it was then
 	config  config.Config // in force; of started what needs a restart
 	users   *htpasswd.Users
@@ -26,12 +26,12 @@ type running struct {
 
 // RoundTrip implements http.RoundTripper: it reaches origins as they are to be
 // reached now.
-func (r *running) RoundTrip(req *http.Request) (*http.Response, error) {
+func (r *inForce) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.reach.Load().transport.RoundTrip(req)
 }
 
 // certificate is the one that the proxy port shows now.
-func (r *running) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+func (r *inForce) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return r.cert.Load(), nil
 }
 

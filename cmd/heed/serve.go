@@ -59,7 +59,7 @@ type server struct {
 	env       env
 	log       *slog.Logger
 	level     *slog.LevelVar
-	now       running
+	now       inForce
 	store     *fetch.Store
 	backend   backend // nil when robots.txt files are kept in memory alone
 	proxy     *proxy.Proxy
