@@ -123,8 +123,7 @@ func (b *besieged) endure(name string, attack func(stop <-chan struct{}) string)
 		resident := b.load().resident
 		most = max(most, resident)
 		ratios = append(ratios, fmt.Sprintf("%v", attacked.Round(10*time.Microsecond)))
-		if attacked <= max(slowdown*b.median, b.median+jitter) {
-			good = true
+		if good = attacked <= max(slowdown*b.median, b.median+jitter); good || !full() {
 			break
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -15,8 +16,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"golang.org/x/net/http2"
 
 	"heed/internal/testtool"
 )
@@ -168,25 +167,10 @@ func idleHTTP1(t *testing.T, s *tls.Conn, authority string) {
 }
 
 func idleHTTP2(t *testing.T, s *tls.Conn, authority string) {
-	conn, err := new(http2.Transport).NewClientConn(s)
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	req, err := http.NewRequest(http.MethodGet, "https://"+authority+"/x", nil)
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	res, err := conn.RoundTrip(req)
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	defer res.Body.Close()
-	if _, err := io.Copy(io.Discard, res.Body); err != nil || res.StatusCode != 200 {
-		t.Errorf("%d %v", res.StatusCode, err)
+	tr := &http.Transport{ForceAttemptHTTP2: true, DialTLSContext: func(context.Context, string, string) (net.Conn, error) { return s, nil }}
+	t.Cleanup(tr.CloseIdleConnections)
+	if a, err := fetchURL(&http.Client{Transport: tr}, "https://"+authority+"/x"); err != nil || a.status != 200 || !strings.HasPrefix(a.header, "HTTP/2.0") {
+		t.Errorf("%d %.8s %v", a.status, a.header, err)
 	}
 }
 

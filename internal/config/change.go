@@ -60,3 +60,9 @@ func field(section reflect.Value, name string) reflect.Value {
 	}
 	panic("config: no field for " + name)
 }
+
+// NeedsRestart reports whether a change of the key waits for a restart.
+func NeedsRestart(name string) bool {
+	k, known := lookup(name)
+	return known && k.restart
+}
