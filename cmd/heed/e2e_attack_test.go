@@ -57,7 +57,7 @@ func (b *besieged) round() time.Duration {
 	if full() {
 		return 2 * time.Second
 	}
-	return 300 * time.Millisecond
+	return 200 * time.Millisecond
 }
 
 func (b *besieged) hangUp() {

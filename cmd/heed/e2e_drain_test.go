@@ -203,6 +203,7 @@ func (p *process) awaitExit() {
 // SIGTERM, with some of each kind under way: those that end within the grace are
 // finished, and all others are recorded as cut.
 func TestDrainFinishesWhatEnds(t *testing.T) {
+	t.Parallel()
 	let := make(chan struct{})
 	d := newDrainer(t, let, "3s")
 	feeds := d.open()

@@ -58,6 +58,7 @@ func (p *process) silentTunnel(authority string) net.Conn {
 // CONNECTs after which nothing is said, or a ClientHello begins and does not end,
 // are given up after the time for a handshake.
 func TestConnectsLeftSilent(t *testing.T) {
+	t.Parallel()
 	n, patience := 200, "3s"
 	if full() {
 		n, patience = 2000, "15s"

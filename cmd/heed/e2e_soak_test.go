@@ -159,7 +159,9 @@ func (tr *trend) add(l load) {
 }
 
 // rises reports whether the mean of the last third is more than share above that of
-// the second: the first is the warming up.
+// the second: the first is the warming up. How much is under way at a time follows the
+// machine, which may have other work, so the share is large; that nothing leaks shows
+// when all of it is over.
 func rises(samples []float64, share float64) (from, to float64, up bool) {
 	third := len(samples) / 3
 	from, to = mean(samples[third:2*third]), mean(samples[2*third:])
@@ -186,7 +188,7 @@ func soakTime(t *testing.T) time.Duration {
 	if full() {
 		return 3 * time.Minute
 	}
-	return 4 * time.Second
+	return 2 * time.Second
 }
 
 // newSoak starts 300 origins, half of them with TLS, and a heed for them.
@@ -249,10 +251,12 @@ func (s *soak) run(d time.Duration) (tr trend) {
 func TestSoak(t *testing.T) {
 	d := soakTime(t)
 	s := newSoak(t)
+	base := s.load()
 	tr := s.run(d)
 	for _, c := range s.clients {
 		c.CloseIdleConnections()
 	}
+	t.Logf("before %+v, afterwards %+v", base, s.awaitBase(base, "soak"))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for what, n := range s.answers {
@@ -266,7 +270,7 @@ func TestSoak(t *testing.T) {
 		name    string
 		samples []float64
 		share   float64
-	}{{"resident KiB", tr.resident, .10}, {"goroutines", tr.goroutines, .20}, {"descriptors", tr.descriptors, .20}} {
+	}{{"resident KiB", tr.resident, .25}, {"goroutines", tr.goroutines, .50}, {"descriptors", tr.descriptors, .50}} {
 		from, to, up := rises(m.samples, m.share)
 		t.Logf("%-13s %.0f, later %.0f", m.name, from, to)
 		if up && d >= time.Minute {
