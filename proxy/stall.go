@@ -98,6 +98,9 @@ var past = time.Unix(1, 0)
 // watchStalls bounds the waiting of an exchange whose request is r. Answers over
 // HTTP/1 are bounded by their connection.
 func (x *exchange) watchStalls(r *http.Request) {
+	if r.ContentLength == 0 && r.ProtoMajor != 2 {
+		return
+	}
 	control := http.NewResponseController(x.w.ResponseWriter)
 	if r.ContentLength != 0 {
 		x.sending = stall{after: x.p.idleTimeout, end: func() { _ = control.SetReadDeadline(past) }, moved: x.w.lastMoved}
