@@ -232,10 +232,14 @@ log: {level: debug}
 	if strings.Contains(p.log(), "s3cret") || strings.Contains(p.log(), "key=mode") || strings.Contains(p.log(), "key=agent") {
 		t.Errorf("diagnostics:\n%s", p.log())
 	}
+	c := p.client(false)
+	if a, err := fetchURL(c, origin.URL+"/x"); err != nil || a.status != 403 {
+		t.Errorf("through a proxy that is not there: %d %v", a.status, err)
+	}
 	p.writeConfig("log: {level: debug}\n")
 	p.hangup()
-	eventually(t, "the way out is open again", func() bool {
-		a, err := fetchURL(p.client(false), origin.URL+"/x")
-		return err == nil && a.status == 200
-	})
+	eventually(t, "the second reload", func() bool { return strings.Count(p.log(), `msg="configuration is reloaded" cause=SIGHUP`) == 2 })
+	if a, err := fetchURL(c, origin.URL+"/x"); err != nil || a.status != 200 {
+		t.Errorf("after the way out has changed: %d %v %s", a.status, err, a.body)
+	}
 }

@@ -94,7 +94,7 @@ func (s *server) apply(c config.Config) error {
 	if before := s.now.reach.Swap(r); before != r {
 		// What is under way goes on; what comes has to find its way by the new rules.
 		before.transport.CloseIdleConnections()
-		s.store.ForgetDenied()
+		s.store.ForgetFailures()
 	}
 	s.store.SetUserAgent(userAgent(c.Agent))
 	s.level.Set(levelOf(c.Log))
