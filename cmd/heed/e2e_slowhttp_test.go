@@ -19,7 +19,7 @@ func TestSlowClients(t *testing.T) {
 	b := besiege(t)
 	connections, seconds := 100, 2
 	if full() {
-		connections, seconds = 400, 20
+		connections, seconds = 200, 20
 	}
 	for _, mode := range []struct{ name, flag, path string }{
 		{"slow headers", "-H", "/page"}, {"slow bodies", "-B", "/page"}, {"ranges", "-R", "/big"}, {"slow reading", "-X", "/big"},
