@@ -1,7 +1,6 @@
-// Package bench compares heed's robots.txt engine with github.com/temoto/robotstxt,
-// in the same run on the same files. It is a module of its own, so that what it
-// needs never reaches heed's users.
-package bench
+// Package robots compares heed's robots.txt engine with github.com/temoto/robotstxt,
+// in the same run on the same files.
+package robots
 
 import (
 	"fmt"
