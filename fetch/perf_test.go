@@ -111,7 +111,7 @@ func benchMap(n int) func(*testing.B) {
 }
 
 func BenchmarkLookup(b *testing.B) {
-	for _, n := range []int{1000, DefaultMaxOrigins} {
+	for _, n := range []int{1, 1000, 10_000, DefaultMaxOrigins} {
 		b.Run(fmt.Sprintf("store/%d", n), benchStore(n))
 		b.Run(fmt.Sprintf("map/%d", n), benchMap(n))
 	}

@@ -66,11 +66,32 @@ func TestAuthorityKeepsItsBound(t *testing.T) {
 	}
 }
 
+// What a leaf may allocate: next to nothing from the cache; to mint one is mostly
+// the standard library's encoding.
+func TestLeafAllocations(t *testing.T) {
+	a, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := make([]string, 51)
+	for i := range names {
+		names[i] = fmt.Sprintf("h%d.example", i)
+	}
+	i := 0
+	if got := testing.AllocsPerRun(len(names)-1, func() { leaf(t, a, names[i]); i++ }); got > 400 {
+		t.Errorf("minting: %v allocations, want at most 400", got)
+	}
+	if got := testing.AllocsPerRun(100, func() { leaf(t, a, names[0]) }); got > 4 {
+		t.Errorf("from the cache: %v allocations, want at most 4", got)
+	}
+}
+
 func BenchmarkMint(b *testing.B) {
 	a, err := Open(b.TempDir())
 	if err != nil {
 		b.Fatal(err)
 	}
+	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		if _, err := a.Leaf(fmt.Sprintf("h%d.example", i)); err != nil {
 			b.Fatal(err)
@@ -83,6 +104,7 @@ func BenchmarkCached(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := a.Leaf("example.com"); err != nil {
 			b.Fatal(err)
