@@ -25,8 +25,8 @@ type loaded struct {
 	wg      sync.WaitGroup
 }
 
-// load has clients ask sites for URLs that are all different.
-func load(t *testing.T, p *process, clients int, sites ...*site) *loaded {
+// loadUp has clients ask sites for URLs that are all different.
+func loadUp(t *testing.T, p *process, clients int, sites ...*site) *loaded {
 	t.Helper()
 	l := &loaded{t: t}
 	for i := range clients {
@@ -138,7 +138,7 @@ func evidenceSites(t *testing.T) []*site {
 func TestRotationAndRenamingUnderLoadLoseNothing(t *testing.T) {
 	sites := evidenceSites(t)
 	p := startProcess(t, sites, "HEED_AUDIT_ROTATE_SIZE=64KiB", "HEED_AUDIT_BODIES=bodies")
-	l := load(t, p, 16, sites...)
+	l := loadUp(t, p, 16, sites...)
 	for i := range 4 {
 		l.reach(int64(150 * (i + 1)))
 		// As logrotate does, but for the signal. heed may be rotating itself just now.
@@ -163,7 +163,7 @@ func TestKilledUnderLoadTheChainGoesOn(t *testing.T) {
 	sites := evidenceSites(t)
 	p := startProcess(t, sites, "HEED_AUDIT_BODIES=bodies")
 	for range 3 {
-		l := load(t, p, 8, sites...)
+		l := loadUp(t, p, 8, sites...)
 		l.reach(100)
 		if err := p.cmd.Process.Kill(); err != nil {
 			t.Fatal(err)

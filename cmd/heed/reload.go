@@ -85,6 +85,11 @@ func (s *server) apply(c config.Config) error {
 	if known != nil {
 		po.Authenticate = known.Check
 	}
+	if s.bodies != nil {
+		if err := s.keepOverrides(c); err != nil {
+			return err
+		}
+	}
 	if err := s.proxy.Change(po); err != nil {
 		return err
 	}
