@@ -22,7 +22,7 @@ import (
 func wholeHeed(t testing.TB, o *echoless) (string, *ca.Authority) {
 	t.Helper()
 	c := configFor(t, o)
-	s, err := newServer(c, env{stdout: io.Discard, stderr: io.Discard}, slog.New(slog.DiscardHandler))
+	s, err := newServer(c, env{stdout: io.Discard, stderr: io.Discard}, slog.New(slog.DiscardHandler), new(slog.LevelVar))
 	if err != nil {
 		t.Fatal(err)
 	}
