@@ -88,13 +88,17 @@ func checkRecord(t *testing.T, got, want record) {
 	if ms, ok := got["duration_ms"].(float64); !ok || ms <= 0 {
 		t.Errorf("record: duration_ms = %v", got["duration_ms"])
 	}
+	if seq, ok := got["seq"].(float64); !ok || seq < 1 || len(fmt.Sprint(got["prev"])) != 64 || len(fmt.Sprint(got["hash"])) != 64 {
+		t.Errorf("record: seq = %v, prev = %v, hash = %v", got["seq"], got["prev"], got["hash"])
+	}
 	robots, _ := got["robots"].(map[string]any)
 	origin := strings.Join(strings.SplitN(fmt.Sprint(got["url"]), "/", 4)[:3], "/")
 	if robots["url"] != origin+"/robots.txt" || robots["status"] != 200.0 || len(fmt.Sprint(robots["sha256"])) != 64 || robots["retrieved"] == nil {
 		t.Errorf("record: robots = %v", robots)
 	}
 	known := []string{"time", "id", "event", "client", "agent", "method", "url", "verdict", "reason", "group", "rule", "line", "profile",
-		"robots", "enforced", "intercepted", "status", "request_bytes", "response_bytes", "duration_ms"}
+		"robots", "enforced", "intercepted", "status", "request_bytes", "response_bytes", "duration_ms",
+		"chain", "seq", "prev", "hash"}
 	for key := range got {
 		if !slices.Contains(known, key) {
 			t.Errorf("record: unknown field %s = %v", key, got[key])

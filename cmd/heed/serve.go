@@ -152,19 +152,9 @@ func newServer(c config.Config, e env, log *slog.Logger, level *slog.LevelVar) (
 		return s, err
 	}
 	s.metrics = admin.NewMetrics(version(), runtime.Version(), s.sources())
-	fo := storeOptions(c, &s.now, log)
-	fo.OnFetch = s.metrics.ObserveFetch
-	fo.OnLookup = func(l fetch.Lookup) { s.metrics.ObserveLookup(l.String()) }
-	if s.bodies != nil {
-		fo.OnFile = s.keep
-	}
-	if s.backend, err = openBackend(c, log, exitUsage); err != nil {
+	if err := s.openStore(c); err != nil {
 		return s, err
 	}
-	if s.backend != nil {
-		fo.Backend = s.backend
-	}
-	s.store = fetch.New(fo)
 	po, err := proxyOptions(c, r, s.store, s.authority)
 	if err != nil {
 		return s, err
@@ -191,6 +181,25 @@ func newServer(c config.Config, e env, log *slog.Logger, level *slog.LevelVar) (
 	po.Log, po.OnRecord, po.Direct = log, s.record, s.direct(c.TLS.Cert != "")
 	s.proxy, err = proxy.New(po)
 	return s, err
+}
+
+// openStore opens what is known of robots.txt files.
+func (s *server) openStore(c config.Config) error {
+	o := storeOptions(c, &s.now, s.log)
+	o.OnFetch = s.metrics.ObserveFetch
+	o.OnLookup = func(l fetch.Lookup) { s.metrics.ObserveLookup(l.String()) }
+	if s.bodies != nil {
+		o.OnFile = s.keep
+	}
+	var err error
+	if s.backend, err = openBackend(c, s.log, exitUsage); err != nil {
+		return err
+	}
+	if s.backend != nil {
+		o.Backend = s.backend
+	}
+	s.store = fetch.New(o)
+	return nil
 }
 
 // direct is the page of the proxy port.
