@@ -181,7 +181,9 @@ func (s *Store) recall(key string, h how, lookup Lookup) (landing, bool) {
 	if lookup == Hit {
 		lookup = lookupOf(standing)
 	}
-	return landing{settled: true, access: s.result(k, standing, now), lookup: lookup}, true
+	l := landing{settled: true, lookup: lookup}
+	s.result(&l.access, k, standing, now)
+	return l, true
 }
 
 // tell hands out the file of k, unless there is none or no answer has named it.
@@ -201,7 +203,9 @@ func (s *Store) land(key string, k *known) landing {
 			standing = failed
 		}
 	}
-	return landing{settled: true, access: s.result(k, standing, now), lookup: Miss}
+	l := landing{settled: true, lookup: Miss}
+	s.result(&l.access, k, standing, now)
+	return l
 }
 
 // retrieve asks o and returns what is known then.

@@ -114,7 +114,8 @@ func (k *known) info(origin string, now time.Time) Info {
 	if standing == unknown && k.trouble == nil {
 		standing = fresh // over, as Fresh says
 	}
-	i := Info{Origin: origin, Access: k.result(standing), Fresh: k.fresh}
+	i := Info{Origin: origin, Fresh: k.fresh}
+	k.result(&i.Access, standing)
 	if k.file != nil {
 		i.Size, i.Foreign = len(k.file.body), k.file.foreign
 	}

@@ -9,19 +9,20 @@ import (
 // known is what is known of one origin's robots.txt. It is made whole and never
 // changes after [memory.put]. The zero value knows nothing.
 type known struct {
+	refresh time.Time // from here on, use starts a refresh
+
 	// The last answer that settled the matter, and its file when it was
 	// successful. Until there is one, access is the zero value, which is
 	// unreachable.
-	access policy.Access // without Robots
 	file   *file
+	access policy.Access // without Robots
 	validators
 	declared time.Duration // lifetime that the file's own answer named; negative when it named none
 	noStore  bool          // not for longer than needed, and not for a backend
 
-	refresh time.Time // from here on, use starts a refresh
-	fresh   time.Time // the end of freshness
-	grace   time.Time // until here it is used while it is being refreshed
-	keep    time.Time // until here it rules while the origin is unreachable
+	fresh time.Time // the end of freshness
+	grace time.Time // until here it is used while it is being refreshed
+	keep  time.Time // until here it rules while the origin is unreachable
 
 	trouble *trouble  // the attempts since; nil when the last one settled the matter
 	updated time.Time // the last attempt
@@ -63,22 +64,23 @@ func (k *known) at(now time.Time) (standing, bool) {
 	return unknown, false
 }
 
-// result is what Access returns for a standing. Robots is left to the caller.
-func (k *known) result(s standing) policy.Access {
+// result makes a, a zero value, what Access returns for a standing. Robots is
+// left to the caller.
+func (k *known) result(a *policy.Access, s standing) {
 	switch {
 	case s == fresh:
-		return k.access
+		*a = k.access
 	case s == stale:
-		a := k.access
+		*a = k.access
 		a.Stale = true
 		if k.trouble != nil {
 			a.Cause, a.Retry = k.trouble.access.Cause, k.trouble.access.Retry
 		}
-		return a
 	case k.trouble != nil:
-		return k.trouble.access
+		*a = k.trouble.access
+	default:
+		a.URL = k.access.URL
 	}
-	return policy.Access{URL: k.access.URL}
 }
 
 // url is where the file itself was found.

@@ -67,12 +67,12 @@ func New(o Options) *Store {
 // wrong with the origin is an unreachable result, or the last good copy, marked
 // stale. The error is ctx's own, for a caller that does not wait any longer, or
 // [ErrClosed]; the result beside it is the zero value, which disallows.
-func (s *Store) Access(ctx context.Context, o policy.Origin) (policy.Access, error) {
+func (s *Store) Access(ctx context.Context, o policy.Origin) (a policy.Access, err error) {
 	if err := ctx.Err(); err != nil {
-		return policy.Access{}, err
+		return a, err
 	}
-	key := keyOf(o)
-	if at := s.memory.get(key); at != nil {
+	var room [maxKey]byte
+	if at := s.memory.get(string(appendKey(room[:0], o))); at != nil { // of 32 octets, on the stack
 		now := time.Now()
 		k := at.known.Load()
 		if standing, due := k.at(now); standing != unknown {
@@ -81,19 +81,19 @@ func (s *Store) Access(ctx context.Context, o policy.Origin) (policy.Access, err
 				s.refreshLater(o, at, now)
 			}
 			s.options.OnLookup(lookupOf(standing))
-			return s.result(k, standing, now), nil
+			s.result(&a, k, standing, now)
+			return a, nil
 		}
 	}
 	return s.await(ctx, o, how{})
 }
 
 // result completes what k says with the rules of its file.
-func (s *Store) result(k *known, standing standing, now time.Time) policy.Access {
-	a := k.result(standing)
+func (s *Store) result(a *policy.Access, k *known, standing standing, now time.Time) {
+	k.result(a, standing)
 	if a.Result == policy.Successful {
 		a.Robots = s.memory.rules(k.file, now)
 	}
-	return a
 }
 
 func lookupOf(s standing) Lookup {
@@ -133,10 +133,17 @@ func (s *Store) Close() {
 	s.guard.running.Wait()
 }
 
+// maxKey is the length of the longest key whose host is a name (RFC 1035 2.3.4).
+const maxKey = len("https://") + 253 + len(":65535")
+
 // keyOf is o.String() with one allocation whatever the port.
 func keyOf(o policy.Origin) string {
-	var room [300]byte
-	b := append(append(room[:0], o.Scheme...), "://"...)
+	var room [maxKey]byte
+	return string(appendKey(room[:0], o))
+}
+
+func appendKey(b []byte, o policy.Origin) []byte {
+	b = append(append(b, o.Scheme...), "://"...)
 	if strings.IndexByte(o.Host, ':') >= 0 {
 		b = append(append(append(b, '['), o.Host...), ']')
 	} else {
@@ -145,5 +152,5 @@ func keyOf(o policy.Origin) string {
 	if o.Port != policy.DefaultPort(o.Scheme) {
 		b = strconv.AppendUint(append(b, ':'), uint64(o.Port), 10)
 	}
-	return string(b)
+	return b
 }

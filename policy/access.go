@@ -57,8 +57,9 @@ type Settings struct {
 }
 
 // Decide reaches the verdict on t. It is the only place where one is made of
-// an access result: the proxy and heed check both come here.
-func (s Settings) Decide(a Access, t Target) Decision {
+// an access result: the proxy and heed check both come here. a may not be nil; it
+// is neither changed nor kept.
+func (s Settings) Decide(a *Access, t Target) Decision {
 	d := Decision{Agent: first(s.Tokens)}
 	switch {
 	case t.IsRobotsTXT():
@@ -78,7 +79,7 @@ func (s Settings) Decide(a Access, t Target) Decision {
 // Unrestricted reports the decision on a tunnel to an origin that cannot be
 // read: allowed only where nothing at all is disallowed to the agent, so that
 // whatever travels inside is harmless.
-func (s Settings) Unrestricted(a Access) Decision {
+func (s Settings) Unrestricted(a *Access) Decision {
 	d := Decision{Agent: first(s.Tokens), Reason: ReasonRestrictedTunnel}
 	switch {
 	case a.EgressDenied:

@@ -37,7 +37,7 @@ func TestSettingsDecide(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := tt.settings.Decide(tt.access, policy.Target{Path: tt.path})
+			got := tt.settings.Decide(&tt.access, policy.Target{Path: tt.path})
 			if got.Verdict != tt.verdict || got.Reason != tt.reason {
 				t.Errorf("%+v with %+v, path %q: got %+v, want %s by %s", tt.settings, tt.access, tt.path, got, tt.verdict, tt.reason)
 			}
@@ -74,7 +74,7 @@ func TestSettingsUnrestricted(t *testing.T) {
 	settings := policy.Settings{Tokens: []string{"news", "bot"}, OnUnavailable: policy.Allow}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, settings.Unrestricted(tt.access)); diff != "" {
+			if diff := cmp.Diff(tt.want, settings.Unrestricted(&tt.access)); diff != "" {
 				t.Errorf("%+v (-want +got)\n%s", tt.access, diff)
 			}
 		})

@@ -34,7 +34,7 @@ type Match struct {
 }
 
 // Explain reaches the same decision as Settings.Decide and explains it.
-func (s Settings) Explain(a Access, t Target) Explanation {
+func (s Settings) Explain(a *Access, t Target) Explanation {
 	d := s.Decide(a, t)
 	if a.Result != Successful || d.Reason == ReasonRobotsTXT || d.Reason == ReasonEgressDenied {
 		return Explanation{Decision: d, Target: t.Path}

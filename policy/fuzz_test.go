@@ -159,12 +159,12 @@ func FuzzParse(f *testing.F) {
 		for _, p := range policy.Profiles() {
 			s := policy.Settings{Profile: p, Tokens: []string{"heed"}}
 			target := policy.Target{Origin: policy.Origin{Scheme: "http", Host: "h.example", Port: 80}, Path: "/" + path}
-			x := s.Explain(access, target)
-			if x.Decision != s.Decide(access, target) {
-				t.Errorf("%q: explained %+v, decided %+v", body, x, s.Decide(access, target))
+			x := s.Explain(&access, target)
+			if x.Decision != s.Decide(&access, target) {
+				t.Errorf("%q: explained %+v, decided %+v", body, x, s.Decide(&access, target))
 			}
 			checkExplanation(t, x)
-			if s.Unrestricted(access).Allowed() && !x.Allowed() {
+			if s.Unrestricted(&access).Allowed() && !x.Allowed() {
 				t.Errorf("%s: %q: tunnel allowed, /%q disallowed: %+v", p, body, path, x)
 			}
 		}

@@ -46,14 +46,15 @@ func (o Override) String() string {
 	return o.Action.String() + " " + o.Host.String() + ": " + o.Reason
 }
 
-// FindOverride returns the first of list that applies to origin at the time now.
-func FindOverride(list []Override, origin Origin, now time.Time) (Override, bool) {
-	for _, o := range list {
-		if o.Host.Match(origin) && (o.Expires.IsZero() || now.Before(o.Expires)) {
-			return o, true
+// FindOverride returns the first of list that applies to origin at the time now,
+// or nil.
+func FindOverride(list []Override, origin Origin, now time.Time) *Override {
+	for i := range list {
+		if o := &list[i]; o.Host.Match(origin) && (o.Expires.IsZero() || now.Before(o.Expires)) {
+			return o
 		}
 	}
-	return Override{}, false
+	return nil
 }
 
 // HostPattern names hosts: one name or address, "*.suffix" for every name below

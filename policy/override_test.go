@@ -78,12 +78,12 @@ func TestFindOverride(t *testing.T) {
 		"b.example":   "deny *: out of scope",
 		"old.example": "deny *: out of scope",
 	} {
-		o, ok := policy.FindOverride(list, policy.Origin{Scheme: "http", Host: host, Port: 80}, now)
-		if !ok || o.String() != want {
-			t.Errorf("%s: %v %q, want %q", host, ok, o, want)
+		o := policy.FindOverride(list, policy.Origin{Scheme: "http", Host: host, Port: 80}, now)
+		if o == nil || o.String() != want {
+			t.Errorf("%s: %v, want %q", host, o, want)
 		}
 	}
-	if _, ok := policy.FindOverride(list[:3], policy.Origin{Scheme: "http", Host: "b.example", Port: 80}, now); ok {
+	if o := policy.FindOverride(list[:3], policy.Origin{Scheme: "http", Host: "b.example", Port: 80}, now); o != nil {
 		t.Error("an override applies to a host that none names")
 	}
 }

@@ -135,10 +135,10 @@ func TestUnknownProfileDisallows(t *testing.T) {
 	}
 	s := policy.Settings{Profile: "Google"}
 	access := policy.Access{Result: policy.Successful, Robots: robots}
-	if d := s.Decide(access, target); d.Allowed() {
+	if d := s.Decide(&access, target); d.Allowed() {
 		t.Errorf("settings: got %+v, want disallow", d)
 	}
-	if d := s.Unrestricted(access); d.Allowed() {
+	if d := s.Unrestricted(&access); d.Allowed() {
 		t.Errorf("tunnel: got %+v, want disallow", d)
 	}
 }
@@ -158,10 +158,10 @@ func TestSettingsProfile(t *testing.T) {
 		access := policy.Access{Result: policy.Successful, Robots: policy.Parse([]byte(star(rule))), URL: "http://h.example/robots.txt"}
 		for _, p := range policy.Profiles() {
 			s := policy.Settings{Profile: p, Tokens: []string{"bot"}}
-			if d := s.Unrestricted(access); d.Allowed() != want[p] {
+			if d := s.Unrestricted(&access); d.Allowed() != want[p] {
 				t.Errorf("%s: tunnel under %q: got %+v, want allow %t", p, rule, d, want[p])
 			}
-			if d := s.Decide(access, policy.Target{Path: "/robots.txt"}); d.Reason != policy.ReasonRobotsTXT {
+			if d := s.Decide(&access, policy.Target{Path: "/robots.txt"}); d.Reason != policy.ReasonRobotsTXT {
 				t.Errorf("%s: robots.txt under %q: got %+v", p, rule, d)
 			}
 		}

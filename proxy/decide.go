@@ -65,7 +65,7 @@ func (d Decider) For(user string, from netip.Addr) Decider {
 func (d Decider) Entry() int { return d.entry }
 
 // agent names the agent where no group has been looked for.
-func (d Decider) agent() string {
+func (d *Decider) agent() string {
 	if len(d.Settings.Tokens) == 0 {
 		return ""
 	}
@@ -74,69 +74,70 @@ func (d Decider) agent() string {
 
 // Decide waits until the robots.txt of t's origin is known and decides on t.
 // The error is non-nil only when ctx ended first; the decision then disallows.
-func (d Decider) Decide(ctx context.Context, t policy.Target) (policy.Decision, policy.Access, error) {
-	return d.decide(ctx, t.Origin, t.IsRobotsTXT(), func(s policy.Settings, a policy.Access) policy.Decision {
-		return s.Decide(a, t)
-	})
+func (d *Decider) Decide(ctx context.Context, t policy.Target) (policy.Decision, policy.Access, error) {
+	return d.decide(ctx, t, false, nil)
 }
 
 // Explain is Decide for people: it says all that led to the decision, and takes
 // its time.
-func (d Decider) Explain(ctx context.Context, t policy.Target) (policy.Explanation, policy.Access, error) {
+func (d *Decider) Explain(ctx context.Context, t policy.Target) (policy.Explanation, policy.Access, error) {
 	x := policy.Explanation{Target: t.Path}
-	decision, access, err := d.decide(ctx, t.Origin, t.IsRobotsTXT(), func(s policy.Settings, a policy.Access) policy.Decision {
-		x = s.Explain(a, t)
-		return x.Decision
-	})
+	decision, access, err := d.decide(ctx, t, false, &x)
 	x.Decision = decision
 	return x, access, err
 }
 
 // DecideTunnel decides on a tunnel to origin that nobody can look into.
-func (d Decider) DecideTunnel(ctx context.Context, origin policy.Origin) (policy.Decision, policy.Access, error) {
-	return d.decide(ctx, origin, false, func(s policy.Settings, a policy.Access) policy.Decision {
-		return s.Unrestricted(a)
-	})
+func (d *Decider) DecideTunnel(ctx context.Context, origin policy.Origin) (policy.Decision, policy.Access, error) {
+	return d.decide(ctx, policy.Target{Origin: origin}, true, nil)
 }
 
-// decide asks an override first, then robots.txt, unless nobody needs it.
-func (d Decider) decide(ctx context.Context, origin policy.Origin, unasked bool, rule func(policy.Settings, policy.Access) policy.Decision) (policy.Decision, policy.Access, error) {
-	o, found := d.override(origin)
-	if found && o.Action != policy.ActionRobots {
-		return d.overridden(o), policy.Access{}, nil
+// decide asks an override first, then robots.txt, unless nobody needs it. Into x,
+// unless it is nil, goes the explanation. All is passed by reference: a copy of an
+// access result costs as much as a rule.
+func (d *Decider) decide(ctx context.Context, t policy.Target, tunnel bool, x *policy.Explanation) (decision policy.Decision, access policy.Access, err error) {
+	o := d.override(t.Origin)
+	if o != nil && o.Action != policy.ActionRobots {
+		return d.overridden(o), access, nil
 	}
-	var access policy.Access
 	switch {
-	case unasked:
-	case o.Robots != nil:
-		access = policy.Access{Result: policy.Successful, Robots: o.Robots, URL: origin.RobotsURL(), SHA256: o.SHA256}
+	case t.IsRobotsTXT():
+	case o != nil && o.Robots != nil:
+		access = policy.Access{Result: policy.Successful, Robots: o.Robots, URL: t.Origin.RobotsURL(), SHA256: o.SHA256}
 	default:
-		var err error
-		if access, err = d.Source.Access(ctx, origin); err != nil {
+		if access, err = d.Source.Access(ctx, t.Origin); err != nil {
 			return policy.Decision{Reason: policy.ReasonUnreachable}, policy.Access{}, err
 		}
 	}
 	settings := d.Settings
-	if len(o.Tokens) > 0 {
+	if o != nil && len(o.Tokens) > 0 {
 		settings.Tokens = o.Tokens
 	}
-	decision := rule(settings, access)
-	if found {
+	switch {
+	case tunnel:
+		decision = settings.Unrestricted(&access)
+	case x != nil:
+		*x = settings.Explain(&access, t)
+		decision = x.Decision
+	default:
+		decision = settings.Decide(&access, t)
+	}
+	if o != nil {
 		decision.Override = o.String()
 	}
 	return decision, access, nil
 }
 
-// override returns the one that applies to origin now.
-func (d Decider) override(origin policy.Origin) (policy.Override, bool) {
+// override returns the one that applies to origin now, or nil.
+func (d *Decider) override(origin policy.Origin) *policy.Override {
 	if len(d.Overrides) == 0 {
-		return policy.Override{}, false
+		return nil
 	}
 	return policy.FindOverride(d.Overrides, origin, time.Now())
 }
 
 // overridden is the decision of an override that needs no robots.txt.
-func (d Decider) overridden(o policy.Override) policy.Decision {
+func (d *Decider) overridden(o *policy.Override) policy.Decision {
 	out := policy.Decision{Reason: policy.ReasonOverride, Agent: d.agent(), Override: o.String()}
 	if o.Action == policy.ActionAllow {
 		out.Verdict = policy.Allow

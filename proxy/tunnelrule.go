@@ -23,13 +23,13 @@ const (
 // the two that open tunnels at all. In monitor mode, where nothing inside is going
 // to be judged, a tunnel that would be restricted is unchecked. The error is
 // Decide's.
-func (d Decider) DecideConnect(ctx context.Context, p TunnelPolicy, origin policy.Origin) (decision policy.Decision, access policy.Access, err error) {
+func (d *Decider) DecideConnect(ctx context.Context, p TunnelPolicy, origin policy.Origin) (decision policy.Decision, access policy.Access, err error) {
 	origin = tunnelOrigin(origin)
-	override, overridden := d.override(origin)
+	override := d.override(origin)
 	switch {
-	case overridden && override.Action == policy.ActionDeny:
+	case override != nil && override.Action == policy.ActionDeny:
 		decision = d.overridden(override)
-	case p == TunnelUnrestricted, p == TunnelAllow && overridden && override.Action == policy.ActionAllow:
+	case p == TunnelUnrestricted, p == TunnelAllow && override != nil && override.Action == policy.ActionAllow:
 		decision, access, err = d.DecideTunnel(ctx, origin)
 	case p == TunnelAllow:
 		decision = policy.Decision{Verdict: policy.Allow, Reason: policy.ReasonUnchecked, Agent: d.agent()}
@@ -44,7 +44,7 @@ func (d Decider) DecideConnect(ctx context.Context, p TunnelPolicy, origin polic
 
 // RefusePort decides on a CONNECT by its port: where ports are named, it leads to
 // no other, whatever else is allowed.
-func (d Decider) RefusePort(ports []uint16, port uint16) (decision policy.Decision, refused bool) {
+func (d *Decider) RefusePort(ports []uint16, port uint16) (decision policy.Decision, refused bool) {
 	if len(ports) == 0 || slices.Contains(ports, port) {
 		return policy.Decision{}, false
 	}

@@ -71,7 +71,7 @@ func scriptRecord(i int, start time.Time, robots *policy.Robots, sum string) *pr
 	if i == 8 {
 		r.Access = policy.Access{URL: target.Origin.RobotsURL(), Status: 503, Cause: "HTTP status 503"}
 	}
-	r.Decision = policy.Settings{Tokens: []string{[]string{"mybot", "heed"}[i/4%2]}, Profile: policy.RFC9309}.Decide(r.Access, target)
+	r.Decision = policy.Settings{Tokens: []string{[]string{"mybot", "heed"}[i/4%2]}, Profile: policy.RFC9309}.Decide(&r.Access, target)
 	if !r.Decision.Allowed() && r.Enforced {
 		r.Status = 403
 	}

@@ -60,7 +60,7 @@ func (w *doors) agree(t *testing.T, profile policy.Profile, v vector) {
 		t.Fatal(err)
 	}
 	access := policy.Access{Result: policy.Successful, Robots: policy.Parse(text)}
-	want := outcomeOf(policy.Settings{Profile: profile, Tokens: []string{v.Agent}}.Decide(access, target))
+	want := outcomeOf(policy.Settings{Profile: profile, Tokens: []string{v.Agent}}.Decide(&access, target))
 	if v.settled && (want.allow != v.Allow || v.hasLine && want.line != v.Line) {
 		t.Errorf("policy: %+v, want allow %t by line %d", want, v.Allow, v.Line)
 	}

@@ -136,13 +136,13 @@ func (r *Replayer) decide(out *Replay, e *Entry, a policy.Access) {
 
 func again(s policy.Settings, e *Entry, a policy.Access) (policy.Decision, error) {
 	if string(e.Method) == "CONNECT" && !strings.Contains(string(e.URL), "://") {
-		return s.Unrestricted(a), nil
+		return s.Unrestricted(&a), nil
 	}
 	t, err := policy.ParseTarget(string(e.URL))
 	if err != nil {
 		return policy.Decision{}, err
 	}
-	return s.Decide(a, t), nil
+	return s.Decide(&a, t), nil
 }
 
 // compared compares two decisions. Where an exchange failed after its decision,

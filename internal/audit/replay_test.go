@@ -77,9 +77,9 @@ func (w *world) record(i int) *proxy.Record {
 	}
 	if w.random.IntN(8) == 0 {
 		r.Method, r.URL = "CONNECT", strings.TrimPrefix(target.Origin.String(), "https://")+":443"
-		r.Decision = s.Unrestricted(r.Access)
+		r.Decision = s.Unrestricted(&r.Access)
 	} else {
-		r.Decision = s.Decide(r.Access, target)
+		r.Decision = s.Decide(&r.Access, target)
 		if target.IsRobotsTXT() {
 			r.Access = policy.Access{} // nobody asks for it
 		}
