@@ -68,6 +68,12 @@ type heed struct {
 // start runs a proxy that may dial loopback and trusts the origins given.
 func start(t testing.TB, source proxy.Source, origins []*httptest.Server, change ...func(*proxy.Options)) *heed {
 	t.Helper()
+	return startOn(t, func(l net.Listener) net.Listener { return l }, source, origins, change...)
+}
+
+// startOn is start with a listener of the caller's own making.
+func startOn(t testing.TB, listener func(net.Listener) net.Listener, source proxy.Source, origins []*httptest.Server, change ...func(*proxy.Options)) *heed {
+	t.Helper()
 	h := &heed{t: t}
 	var err error
 	if h.ca, err = ca.Open(t.TempDir()); err != nil {
@@ -116,7 +122,7 @@ func start(t testing.TB, source proxy.Source, origins []*httptest.Server, change
 	}
 	h.addr = l.Addr().String()
 	served := make(chan error, 1)
-	go func() { served <- h.proxy.Serve(l) }()
+	go func() { served <- h.proxy.Serve(listener(l)) }()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second)
 		defer cancel()
@@ -244,29 +250,6 @@ func readHead(c net.Conn) (string, error) {
 		head = append(head, b...)
 	}
 	return string(head), nil
-}
-
-// secure speaks TLS inside a tunnel, with HTTP/1.1.
-func (h *heed) secure(c net.Conn, name string) *tls.Conn {
-	h.t.Helper()
-	return h.handshake(c, name, "http/1.1")
-}
-
-// secureH2 is secure for HTTP/2.
-func (h *heed) secureH2(c net.Conn, name string) *tls.Conn {
-	h.t.Helper()
-	return h.handshake(c, name, "h2")
-}
-
-func (h *heed) handshake(c net.Conn, name, protocol string) *tls.Conn {
-	h.t.Helper()
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(h.ca.PEM())
-	s := tls.Client(c, &tls.Config{RootCAs: roots, ServerName: name, NextProtos: []string{protocol}})
-	if err := s.Handshake(); err != nil {
-		h.t.Fatalf("handshake as %s: %v", name, err)
-	}
-	return s
 }
 
 // origins returns an http and an https server with one handler; the latter

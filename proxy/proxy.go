@@ -102,6 +102,7 @@ type Proxy struct {
 
 	goproxy     *goproxy.ProxyHttpServer
 	tlsConfig   *tls.Config // of intercepted connections
+	tlsLocal    *tls.Config // the same, for clients on this machine
 	listenTLS   *tls.Config // of the proxy port; nil: in the open
 	outer       *http.Server
 	innerServer *http.Server
@@ -144,6 +145,7 @@ func New(o Options) (*Proxy, error) {
 	p.ids.prefix = hex.EncodeToString(random[:4])
 	p.pseudonym = "heed-" + hex.EncodeToString(random[4:])
 	p.tlsConfig, p.listenTLS = p.newTLSConfig(), listenConfig(o.TLS)
+	p.tlsLocal = localTLS(p.tlsConfig)
 	p.goproxy = p.newGoproxy()
 	base, cancel := context.WithCancelCause(context.Background())
 	p.cancel = cancel

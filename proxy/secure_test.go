@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -100,4 +101,27 @@ func (h *heed) portTLS(cert *httptest.Server, protocols ...string) *tls.Conn {
 		h.t.Fatal(err)
 	}
 	return c
+}
+
+// secure speaks TLS inside a tunnel, with HTTP/1.1.
+func (h *heed) secure(c net.Conn, name string) *tls.Conn {
+	h.t.Helper()
+	return h.handshake(c, name, "http/1.1")
+}
+
+// secureH2 is secure for HTTP/2.
+func (h *heed) secureH2(c net.Conn, name string) *tls.Conn {
+	h.t.Helper()
+	return h.handshake(c, name, "h2")
+}
+
+func (h *heed) handshake(c net.Conn, name, protocol string) *tls.Conn {
+	h.t.Helper()
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(h.ca.PEM())
+	s := tls.Client(c, &tls.Config{RootCAs: roots, ServerName: name, NextProtos: []string{protocol}})
+	if err := s.Handshake(); err != nil {
+		h.t.Fatalf("handshake as %s: %v", name, err)
+	}
+	return s
 }

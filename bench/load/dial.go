@@ -39,6 +39,10 @@ func (s *session) dial(host string) (net.Conn, *bufio.Reader, error) {
 	return conn, bufio.NewReaderSize(conn, size), nil
 }
 
+// KeyExchange is what is offered to proxies and origins: what all of them speak, so
+// that all do the same work. OpenSSL knows hybrid ones from 3.5 on.
+var KeyExchange = []tls.CurveID{tls.X25519, tls.CurveP256}
+
 // secure adds the tunnel and the TLS that the work asks for.
 func (s *session) secure(raw net.Conn, host string) (net.Conn, error) {
 	if s.w.Via == Plain {
@@ -57,6 +61,7 @@ func (s *session) secure(raw net.Conn, host string) (net.Conn, error) {
 	conn := tls.Client(raw, &tls.Config{
 		ServerName: name, NextProtos: []string{protocol}, VerifyConnection: func(state tls.ConnectionState) error { return s.verify(state, name) },
 		InsecureSkipVerify: true, // verify says all that matters here: whose certificate it is
+		CurvePreferences:   KeyExchange,
 	})
 	if err := conn.HandshakeContext(s.ctx); err != nil {
 		return nil, fmt.Errorf("TLS with %s: %w", host, err)

@@ -47,10 +47,13 @@ func template(name string) *x509.Certificate {
 	}
 }
 
-// leaf is a certificate for an address.
-func (a *authority) leaf(ip net.IP) (*tls.Certificate, error) {
-	t := template(ip.String())
-	t.IPAddresses, t.KeyUsage = []net.IP{ip}, x509.KeyUsageDigitalSignature
+// leaf is a certificate for some addresses.
+func (a *authority) leaf(ips ...net.IP) (*tls.Certificate, error) {
+	t := template(ips[0].String())
+	t.IPAddresses, t.KeyUsage = ips, x509.KeyUsageDigitalSignature
+	for _, ip := range ips {
+		t.DNSNames = append(t.DNSNames, ip.String()) // where squid looks for addresses
+	}
 	t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	der, err := x509.CreateCertificate(rand.Reader, t, a.cert, a.key.Public(), a.key)
 	if err != nil {

@@ -15,8 +15,9 @@ import (
 	"time"
 )
 
-// hosts is an origin with TLS at every address of 127.0.0.0/8, each with a
-// certificate of its own. nginx is none for this: it wants files.
+// hosts is an origin with TLS at every address of 127.0.0.0/8, a certificate to
+// sixteen of them, so that signing takes nothing from what is measured. nginx is
+// none for this: it wants files.
 type hosts struct {
 	authority *authority
 	port      int
@@ -24,15 +25,15 @@ type hosts struct {
 	server    *http.Server
 
 	mu   sync.Mutex
-	made map[string]*tls.Certificate
+	made map[[4]byte]*tls.Certificate // by the first of the addresses
 }
 
-// kept bounds the certificates that are kept: a proxy that asks for robots.txt,
-// too, comes twice within a moment, and then never again.
+// kept bounds the certificates that are kept: an address is asked for within a
+// moment, and then never again.
 const kept = 1024
 
 func startHosts(a *authority) (*hosts, error) {
-	h := &hosts{authority: a, made: map[string]*tls.Certificate{}}
+	h := &hosts{authority: a, made: map[[4]byte]*tls.Certificate{}}
 	// All addresses of the loopback interface, and of no other.
 	config := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
 		var err error
@@ -47,8 +48,11 @@ func startHosts(a *authority) (*hosts, error) {
 	h.port = l.Addr().(*net.TCPAddr).Port
 	h.server = &http.Server{
 		Handler: http.HandlerFunc(answer), ReadHeaderTimeout: time.Minute,
-		ErrorLog:  log.New(io.Discard, "", 0), // connections break off when a window ends
-		TLSConfig: &tls.Config{GetCertificate: h.certificate, NextProtos: []string{"http/1.1"}},
+		ErrorLog: log.New(io.Discard, "", 0), // connections break off when a window ends
+		TLSConfig: &tls.Config{
+			GetCertificate: h.certificate, NextProtos: []string{"http/1.1"},
+			CurvePreferences: []tls.CurveID{tls.X25519, tls.CurveP256}, // as nginx with OpenSSL 3.0
+		},
 	}
 	go func() { _ = h.server.ServeTLS(l, "", "") }()
 	return h, nil
@@ -65,20 +69,25 @@ func answer(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *hosts) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-	ip := hello.Conn.LocalAddr().(*net.TCPAddr).IP
+	first := [4]byte(hello.Conn.LocalAddr().(*net.TCPAddr).IP.To4())
+	first[3] &^= 15
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if c := h.made[ip.String()]; c != nil {
+	if c := h.made[first]; c != nil {
 		return c, nil
 	}
-	c, err := h.authority.leaf(ip)
+	var ips []net.IP
+	for i := range byte(16) {
+		ips = append(ips, net.IPv4(first[0], first[1], first[2], first[3]+i))
+	}
+	c, err := h.authority.leaf(ips...)
 	if err != nil {
 		return nil, err
 	}
 	if len(h.made) >= kept {
 		clear(h.made)
 	}
-	h.made[ip.String()] = c
+	h.made[first] = c
 	return c, nil
 }
 
