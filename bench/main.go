@@ -27,7 +27,7 @@ func main() {
 }
 
 func run() error {
-	o := options{progress: os.Stderr, connections: 1000, pause: time.Second}
+	o := options{progress: os.Stderr, connections: 1000, pause: 11 * time.Second}
 	only := flag.String("only", "", "names of works and peers, with commas; without a work all works, without a peer all peers")
 	flag.IntVar(&o.rounds, "rounds", 12, "how often each peer does each work, in turns")
 	seconds := flag.Float64("seconds", 3, "how long each does it, after a warm-up of a third")

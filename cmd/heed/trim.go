@@ -29,11 +29,13 @@ func (t *trimmer) due(allocated uint64) bool {
 	return true
 }
 
-// trimWhenQuiet gives memory back until stop is called.
+// trimWhenQuiet gives memory back, what the start has used first, until stop is
+// called.
 func trimWhenQuiet() (stop func()) {
 	tick, end, done := time.NewTicker(trimEvery), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
+		debug.FreeOSMemory()
 		var t trimmer
 		sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 		for {
