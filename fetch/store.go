@@ -71,9 +71,9 @@ func (s *Store) Access(ctx context.Context, o policy.Origin) (a policy.Access, e
 	if err := ctx.Err(); err != nil {
 		return a, err
 	}
+	now := time.Now() // before the lookup: reading the clock would wait for all that memory has to deliver
 	var room [maxKey]byte
 	if at := s.memory.get(string(appendKey(room[:0], o))); at != nil { // of 32 octets, on the stack
-		now := time.Now()
 		k := at.known.Load()
 		if standing, due := k.at(now); standing != unknown {
 			touch(&at.used, now)
